@@ -1,0 +1,1 @@
+"""What Reverie claims, measured: `python -m benchmarks engine`."""

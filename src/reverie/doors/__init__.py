@@ -1,0 +1,1 @@
+"""An outside request into a call on a mind, and back."""

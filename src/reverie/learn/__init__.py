@@ -1,0 +1,1 @@
+"""How it gets in: a message becomes guarded knowledge."""

@@ -1,0 +1,232 @@
+"""Taking in: a turn that was said, a thing to remember.
+
+Values are checked before a store is asked for anything. What is then decided, whether a message is new, repeated or edited,
+and whether a thing is new, said again or told with more detail, is decided inside the commit, where nobody else can write.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from datetime import datetime
+
+from reverie.errors import BadInput, NotFound, Refused
+from reverie.learn.ground import grounded
+from reverie.memory import check
+from reverie.memory.scope import Scope, chosen_audience, meet
+from reverie.memory.trace import (
+    DEFAULT_CONFIDENCE,
+    KINDS,
+    ROLES,
+    TRUST,
+    Memory,
+    Sighting,
+    Source,
+    bounded_trust,
+    less_trusted,
+    upsert_key,
+)
+from reverie.store.base import Draft, Held, View, Where, key_of
+
+TRUST_OF_ROLE = {"user": "user", "assistant": "agent", "tool": "tool", "system": "agent"}
+REMEMBERED = tuple(kind for kind in KINDS if kind != "turn")
+
+
+def turn(
+    text: str,
+    *,
+    scope: Scope,
+    now: datetime,
+    speaker: str | None = None,
+    role: str = "user",
+    at: datetime | None = None,
+    message_id: str | None = None,
+    reply_to: str | None = None,
+    trust: str | None = None,
+    audience: Scope | None = None,
+    attachments: Iterable[object] = (),
+) -> Memory:
+    """Return a turn as it would be kept, checked but not yet stored."""
+    check.one_of(role, ROLES, "role")
+    message_id = check.optional_name(message_id, "message_id")
+    extra = check.extra({"attachments": list(attachments)} if attachments else None)
+    return Memory(
+        id="",
+        version=1,
+        kind="turn",
+        text=check.text(text),
+        origin=replace(scope, sees_all=False),
+        audience=chosen_audience(scope, audience),
+        trust=(trusted := bounded_trust(trust, TRUST_OF_ROLE[role])),
+        confidence=TRUST[trusted],
+        recorded_at=now,
+        commit="",
+        extra=extra,
+        speaker=check.optional_name(speaker, "speaker") or scope.person or role,
+        role=role,
+        message_id=message_id,
+        reply_to=check.optional_name(reply_to, "reply_to"),
+        source=Source(message_ids=(message_id,) if message_id else ()),
+        happened_at=check.optional_moment(at, "at") or now,
+    )
+
+
+def keep_turn(draft: Draft, said: Memory) -> tuple[Memory, bool]:
+    """Keep a turn, and tell whether it was new: a message told twice is one turn, told differently an edit."""
+    person = said.origin.person
+    if person and (state := draft.state("person", Scope(draft.space), person)) and state.value.get("opted_out"):
+        raise Refused(f"{person!r} asked not to be remembered; nothing was kept (people.optout(id, False) allows it again)")
+    key = key_of(said)
+    known = draft.find_key(key) if key else None
+    if known is None:
+        return draft.add(said), True
+    if known.memory.text == said.text or known.retired_seq is not None:
+        return (
+            known.memory,
+            False,
+        )  # a message that was forgotten or retracted does not come back by being delivered again
+    edited = draft.add(replace(said, id=known.memory.id, happened_at=known.memory.happened_at, pinned=known.memory.pinned))
+    for id in resting_only_on(draft, [edited], still=lambda claim: grounded(claim, edited.text)):
+        draft.retire(id)
+    return edited, True
+
+
+def thing(
+    text: str,
+    *,
+    scope: Scope,
+    now: datetime,
+    kind: str = "fact",
+    subject: str | None = None,
+    title: str | None = None,
+    tags: Iterable[str] = (),
+    confidence: float | None = None,
+    happened_at: datetime | None = None,
+    valid_from: datetime | None = None,
+    valid_until: datetime | None = None,
+    source: Source | None = None,
+    trust: str | None = None,
+    audience: Scope | None = None,
+    extra: Mapping[str, object] | None = None,
+) -> Memory:
+    """Return a thing to remember, checked but not yet stored."""
+    if kind == "turn":
+        raise BadInput("a turn is what somebody said: use observe() for it")
+    if source is not None and not isinstance(source, Source):
+        raise BadInput(f"source must be a reverie.Source, not {type(source).__name__}")
+    valid_from, valid_until = (
+        check.optional_moment(valid_from, "valid_from"),
+        check.optional_moment(valid_until, "valid_until"),
+    )
+    check.interval(valid_from, valid_until, "the time it holds")
+    trust = bounded_trust(trust, "hand") if trust else "user"
+    sure = DEFAULT_CONFIDENCE if confidence is None else check.share(confidence, "confidence")
+    return Memory(
+        id="",
+        version=1,
+        kind=check.one_of(kind, REMEMBERED, "kind"),
+        text=check.text(text),
+        origin=replace(scope, sees_all=False),
+        audience=chosen_audience(scope, audience),
+        trust=trust,
+        confidence=min(sure, TRUST[trust]),
+        recorded_at=now,
+        commit="",
+        title=None if title is None else check.text(title, "title"),
+        tags=check.names(tags, "tags"),
+        extra=check.extra(extra),
+        subject=check.optional_name(subject, "subject"),
+        source=source or Source(),
+        happened_at=check.optional_moment(happened_at, "happened_at"),
+        valid_from=valid_from,
+        valid_until=valid_until,
+    )
+
+
+def keep_thing(draft: Draft, told: Memory, scope: Scope) -> Memory:
+    """Keep a thing, or note that it was said again (C1); what was forgotten comes back when it is told on purpose."""
+    told = _no_wider_than_its_sources(draft, told, scope)
+    key = upsert_key(told.kind, told.subject, told.text, told.audience)
+    known = draft.find_key(key)
+    if known is not None and known.retired_seq is not None and _latest(draft, known.memory).version != known.memory.version:
+        known = None  # that thing has since become something else; this is a new one
+    if known is None:
+        kept = draft.add(told)
+    elif known.retired_seq is not None:
+        kept = draft.add(replace(told, id=known.memory.id))
+    elif (fuller := _with_details(known.memory, told)) != known.memory:
+        kept = draft.add(fuller)
+    else:
+        kept = known.memory
+    draft.sight(kept.id, key, Sighting(draft.at, told.confidence, told.source))
+    found = draft.get(kept.id, Where(Scope.owner(draft.space)))
+    assert found is not None
+    return found
+
+
+def _latest(view: View, memory: Memory) -> Memory:
+    return view.history(memory.id, Scope.owner(view.space))[-1]
+
+
+def _with_details(known: Memory, told: Memory) -> Memory:
+    """Return what is known with the details told this time."""
+    return replace(
+        known,
+        title=told.title or known.title,
+        tags=tuple(dict.fromkeys((*known.tags, *told.tags))),
+        extra={**known.extra, **told.extra},
+        happened_at=told.happened_at or known.happened_at,
+        valid_from=told.valid_from or known.valid_from,
+        valid_until=told.valid_until or known.valid_until,
+    )
+
+
+def _no_wider_than_its_sources(view: View, told: Memory, scope: Scope) -> Memory:
+    """Return what is told with the audience, trust and confidence that its sources allow."""
+    sources = []
+    for id in told.source.memory_ids:
+        cited = view.get(id, Where(scope, retired=True))
+        if cited is None:
+            raise NotFound(f"no memory {id!r} here to cite as a source")
+        sources.append(cited)
+    for message_id in told.source.message_ids:
+        sources += view.scan(Where(scope, message_id=message_id, retired=True))
+    if not sources:
+        return told
+    audience = meet([told.audience, *(source.audience for source in sources)])
+    if audience is None:
+        raise Refused("its sources are meant for different readers, so nothing may be made of them together")
+    trust = less_trusted(told.trust, *(source.trust for source in sources))
+    confidence = min(told.confidence, TRUST[trust], *(source.confidence for source in sources))
+    return replace(told, audience=audience, trust=trust, confidence=confidence)
+
+
+def resting_only_on(view: View, going: Iterable[Memory], still: object = None) -> list[str]:
+    """Return the active memories that have no other source than those in `going`, and what rests on these in turn.
+
+    `still` may say of a claim (its quote, else its text) that it holds all the same.
+    """
+    gone: dict[str, Memory] = {memory.id: memory for memory in going}
+    start = set(gone)
+    holds = still if callable(still) else (lambda _claim: False)
+    frontier = list(gone.values())
+    while frontier:
+        refs = {ref for memory in frontier for ref in (memory.id, memory.message_id) if ref}
+        frontier = []
+        for id in dict.fromkeys(held.id for held in view.citing(refs) if held.retired_seq is None):
+            memory = view.get(id, Where(Scope.owner(view.space)))
+            if memory is None or id in gone:
+                continue
+            said = [held for held in view.sightings(id) if held.retired_seq is None and held.key == key_of(memory)]
+            if all(_rests_on(held, gone) and not holds(held.sighting.source.quote or memory.text) for held in said):
+                gone[id] = memory
+                frontier.append(memory)
+    return [id for id in gone if id not in start]
+
+
+def _rests_on(held: Held, gone: Mapping[str, Memory]) -> bool:
+    """Tell whether everything that a sighting cites is gone."""
+    messages = {memory.message_id for memory in gone.values()}
+    source = held.sighting.source
+    cited = (*source.memory_ids, *source.message_ids)
+    return bool(cited) and all(ref in gone or ref in messages for ref in cited)

@@ -1,0 +1,194 @@
+"""Changing one's mind: update, forget, restore, pin, undo, and erasing for good.
+
+Each is a function on a commit being written (or, for an erase, on the state it will be applied to). What a scope may not
+see is not found, counted or touched.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+
+from reverie.errors import BadInput, CannotUndo, Conflict, NotFound, UndoConflict
+from reverie.learn.ingest import resting_only_on
+from reverie.memory import check
+from reverie.memory.language import fold, query, query_words, words_of
+from reverie.memory.scope import Scope
+from reverie.memory.trace import DEFAULT_CONFIDENCE, EPOCH, Memory, Sighting, Source
+from reverie.memory.working import State
+from reverie.store.base import Draft, Erasure, Held, Touched, View, Where, key_of
+
+EVERYTHING = 1 << 40
+
+
+def unknown(id: str) -> NotFound:
+    """Return the one error for what is not there and for what may not be seen."""
+    return NotFound(f"no memory {id!r} here; recall() and scan() list what there is")
+
+
+def no_commit(id: str) -> NotFound:
+    """Return the one error for a commit that is not there or touched nothing the asker sees."""
+    return NotFound(f"no commit {id!r} here; log() lists them")
+
+
+def active(view: View, id: str, scope: Scope) -> Memory:
+    """Return the active version of a memory."""
+    memory = view.get(id, Where(scope))
+    if memory is not None:
+        return memory
+    if view.get(id, Where(scope, retired=True)) is not None:
+        raise NotFound(f"memory {id!r} was forgotten; restore() brings it back, history() shows it")
+    raise unknown(id)
+
+
+def update(draft: Draft, id: str, scope: Scope, text: str | None, expect: int | None, details: dict[str, object]) -> Memory:
+    """Add the next version of a memory."""
+    known = active(draft, id, scope)
+    if expect is not None and expect != known.version:
+        raise Conflict(f"memory {id!r} is at version {known.version}, not {expect}; look at it again and repeat")
+    changed = replace(known, **details)  # type: ignore[arg-type]
+    if text is not None and text != known.text:
+        trust = "hand" if known.trust == "hand" else "user"
+        changed = replace(changed, text=text, source=Source(), trust=trust, confidence=DEFAULT_CONFIDENCE)
+        if known.kind == "turn":
+            changed = replace(changed, source=known.source, trust=known.trust, confidence=known.confidence)
+    check.interval(changed.valid_from, changed.valid_until, "the time it holds")
+    if changed == known:
+        return known
+    kept = draft.add(changed)
+    key = key_of(kept)
+    if text is not None and text != known.text and kept.kind != "turn" and key:
+        draft.sight(kept.id, key, Sighting(draft.at, kept.confidence))
+    return active(draft, id, scope)
+
+
+def having(view: View, words: str, scope: Scope, ever: bool = False) -> list[Memory]:
+    """Return the versions whose text or title has every one of these words, as written; with `ever` past ones too."""
+    wanted = set(query_words(check.text(words, "query")))
+    if not wanted:
+        raise BadInput(f"there is no word in {words!r} to look for")
+    matches = view.search_words(query(words), Where(scope, ever=ever), EVERYTHING, EPOCH)
+    found = view.fetch([match.key for match in matches])
+    return [memory for memory in found if wanted <= words_of(f"{memory.title or ''}\n{memory.text}")]
+
+
+def to_forget(view: View, scope: Scope, id: str | None, words: str | None, message_id: str | None) -> list[Memory]:
+    """Return what a `forget` names."""
+    if id is not None:
+        return [active(view, id, scope)]
+    if words is not None:
+        return having(view, words, scope)
+    found = view.scan(Where(scope, message_id=message_id, kinds=("turn",)))
+    if not found:
+        raise NotFound(f"no message {message_id!r} here")
+    return found
+
+
+def forget(draft: Draft, going: list[Memory]) -> None:
+    """Retire memories and what rests on nothing else."""
+    for memory in going:
+        draft.retire(memory.id)
+    for id in resting_only_on(draft, going):
+        draft.retire(id)
+
+
+def restore(draft: Draft, id: str, scope: Scope) -> Memory:
+    """Bring back what was forgotten."""
+    last = draft.get(id, Where(scope, retired=True))
+    if last is None:
+        raise unknown(id)
+    return last if last.retired_at is None else draft.add(last)
+
+
+def undo(draft: Draft, commit: str, scope: Scope) -> None:
+    """Take back what a commit did, all of it or nothing."""
+    found = draft.find_commit(commit, scope)
+    if found is None:
+        raise no_commit(commit)
+    touched = draft.touched(commit, scope)
+    if not touched:
+        why = "an erase is final" if found.why == "erased" else "nothing of it is left"
+        raise CannotUndo(f"commit {commit!r} cannot be undone: {why}")
+    owner = Scope.owner(draft.space)
+    versions = {change.id: draft.history(change.id, owner) for change in touched}
+    moved = [change.id for change in touched if not _as_left(change, versions[change.id][-1])]
+    if moved:
+        blocking = tuple(draft.commits_after(commit, moved))
+        raise UndoConflict(
+            f"commit {commit!r} cannot be undone, {len(moved)} of its memories changed; first undo {', '.join(blocking)}",
+            blocking,
+        )
+    for change in touched:
+        if change.retired is not None:
+            draft.add(next(memory for memory in versions[change.id] if memory.version == change.retired))
+        elif change.added is not None:
+            draft.retire(change.id)
+    draft.retire_sightings(commit, [change.id for change in touched])
+
+
+def _as_left(change: Touched, last: Memory) -> bool:
+    if change.added is not None:
+        return last.version == change.added and last.retired_at is None
+    return change.retired is None or (last.version == change.retired and last.retired_at is not None)
+
+
+def erasing(view: View, roots: Iterable[Memory], states: Iterable[State] = ()) -> Erasure:
+    """Return all that goes with `roots`: what was derived from them, transitively, and the notes that repeat their words.
+
+    A memory also told by another source stays, without the quote; one of whose wordings has no other source goes whole.
+    """
+    owner = Scope.owner(view.space)
+    gone: dict[str, list[Memory]] = {}
+    dead: dict[tuple[str, int, str], Held] = {}
+    frontier = {memory.id for memory in roots}
+    while frontier:
+        new = {id: view.history(id, owner) for id in sorted(frontier)}
+        gone |= new
+        refs = {ref for versions in new.values() for memory in versions for ref in (memory.id, memory.message_id) if ref}
+        citing = view.citing(refs)
+        dead |= {_name(held): held for held in citing}
+        frontier = set()
+        for id in {held.id for held in citing} - set(gone):
+            groups: dict[bytes, list[Held]] = {}
+            for held in view.sightings(id):
+                groups.setdefault(held.key, []).append(held)
+            if any(all(_name(held) in dead for held in group) for group in groups.values()):
+                frontier.add(id)
+    texts = [fold(memory.text) for versions in gone.values() for memory in versions]
+    noted = {(state.kind, state.place, state.name): state for state in states}
+    noted |= {
+        (state.kind, state.place, state.name): state
+        for state in view.states(owner)
+        if state.kind != "person" and _repeats(texts, state.value)
+    }
+    kept = tuple(held for held in dead.values() if held.id not in gone)
+    return Erasure(tuple(sorted(gone)), kept, tuple(noted.values()))
+
+
+def _name(held: Held) -> tuple[str, int, str]:
+    return held.id, held.seq, repr((held.key, held.sighting.source))
+
+
+def _repeats(texts: list[str], value: object) -> bool:
+    if isinstance(value, str):
+        folded = fold(value)
+        return any(text == folded or (len(text) >= 12 and text in folded) for text in texts)
+    parts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return any(_repeats(texts, part) for part in parts)
+
+
+def about(person: str) -> Callable[[View], Erasure]:
+    """Return the plan that erases all a person said, all said about them, and their notes, whoever may see it."""
+
+    def plan(view: View) -> Erasure:
+        owner = Scope.owner(view.space)
+        roots = [
+            memory
+            for memory in view.scan(Where(owner, retired=True))
+            if person in (memory.origin.person, memory.subject, memory.audience.person)
+            or (memory.kind == "turn" and memory.speaker == person)
+        ]
+        states = [s for s in view.states(owner) if s.place.person == person or (s.kind == "person" and s.name == person)]
+        return erasing(view, roots, states)
+
+    return plan

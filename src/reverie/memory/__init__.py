@@ -1,0 +1,1 @@
+"""What is remembered: values and rules, no input or output."""

@@ -1,0 +1,130 @@
+"""What may come in: every value a caller hands over is looked at here, once, before anything is stored.
+
+Text stays verbatim. Only what no store can keep is refused: NUL, lone surrogates, and more than a million characters.
+Names (of spaces, people, tags, messages) are stricter: one line, no control characters, at most 200 characters.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import math
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+
+from reverie.errors import BadInput
+
+TEXT_LIMIT = 1_000_000
+NAME_LIMIT = 200
+EXTRA_LIMIT = 100_000
+
+_NOT_IN_NAMES = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+_NOT_IN_TEXT = re.compile("[\x00\ud800-\udfff]")
+
+
+def text(value: object, called: str = "text") -> str:
+    """Return `value` if it can be kept word for word."""
+    if not isinstance(value, str):
+        raise BadInput(f"{called} must be a str, not {type(value).__name__}")
+    if not value.strip():
+        raise BadInput(f"{called} is empty; say something to remember")
+    if len(value) > TEXT_LIMIT:
+        raise BadInput(f"{called} has {len(value):,} characters; at most {TEXT_LIMIT:,} fit: split it")
+    if bad := _NOT_IN_TEXT.search(value):
+        what = "a NUL character" if bad[0] == "\x00" else f"a lone surrogate (U+{ord(bad[0]):04X})"
+        raise BadInput(f"{called} holds {what} at position {bad.start()}; remove it or decode the source properly")
+    return value
+
+
+def name(value: object, called: str) -> str:
+    """Return `value` in NFC if it can name something: a space, a person, a tag, a message."""
+    if not isinstance(value, str):
+        raise BadInput(f"{called} must be a str, not {type(value).__name__}")
+    if not value.strip():
+        raise BadInput(f"{called} is empty; leave it out (None) or give it a name")
+    if bad := _NOT_IN_NAMES.search(value):
+        raise BadInput(f"{called} holds the character U+{ord(bad[0]):04X} at position {bad.start()}; use one printable line")
+    value = unicodedata.normalize("NFC", value)
+    if len(value) > NAME_LIMIT:
+        raise BadInput(f"{called} has {len(value):,} characters; at most {NAME_LIMIT} fit")
+    return value
+
+
+def optional_name(value: object, called: str) -> str | None:
+    """`name`, or None."""
+    return None if value is None else name(value, called)
+
+
+def names(values: object, called: str) -> tuple[str, ...]:
+    """Return distinct names in the order given."""
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        raise BadInput(f"{called} must be a list or tuple of str, for example {called}=('travel',)")
+    return tuple(dict.fromkeys(name(value, called) for value in values))
+
+
+def moment(value: object, called: str) -> datetime:
+    """Return `value` in UTC; a time without a zone is refused."""
+    if not isinstance(value, datetime):
+        raise BadInput(f"{called} must be an aware datetime, not {type(value).__name__}")
+    if value.utcoffset() is None:
+        raise BadInput(f"{called} {value.isoformat()} has no time zone; write {called}.replace(tzinfo=datetime.UTC)")
+    try:
+        return value.astimezone(UTC)
+    except OverflowError as exc:
+        raise BadInput(f"{called} {value.isoformat()} lies outside the years 1 to 9999 in UTC") from exc
+
+
+def optional_moment(value: object, called: str) -> datetime | None:
+    """`moment`, or None."""
+    return None if value is None else moment(value, called)
+
+
+def interval(start: datetime | None, end: datetime | None, called: str) -> None:
+    """Refuse an interval that ends before it starts."""
+    if start is not None and end is not None and end <= start:
+        raise BadInput(f"{called} ends at {end.isoformat()}, not after its start {start.isoformat()}; swap them")
+
+
+def share(value: object, called: str) -> float:
+    """Return a number from 0 to 1."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or not 0 <= value <= 1:
+        raise BadInput(f"{called} must be a number from 0 to 1, not {value!r}")
+    return float(value)
+
+
+def count(value: object, called: str) -> int:
+    """Return a whole number of at least 1."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise BadInput(f"{called} must be a whole number of at least 1, not {value!r}")
+    return value
+
+
+def one_of(value: object, allowed: Iterable[str], called: str) -> str:
+    """Return `value` if it is one of `allowed`; the error names the nearest."""
+    options = tuple(allowed)
+    if isinstance(value, str) and value in options:
+        return value
+    near = difflib.get_close_matches(value, options, 1, 0.5) if isinstance(value, str) else []
+    hint = f"nearest is {near[0]!r}" if near else f"one of {', '.join(options)}"
+    raise BadInput(f"no {called} named {value!r}; {hint}")
+
+
+def extra(value: object) -> dict[str, object]:
+    """Return a copy of a small JSON object."""
+    if value is None:
+        return {}
+    if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
+        raise BadInput("extra must be a mapping from str to JSON values")
+    try:
+        written = json.dumps(dict(value), ensure_ascii=False, allow_nan=False)
+        written.encode()
+    except (TypeError, ValueError) as exc:
+        raise BadInput(f"extra does not fit into JSON: {exc}") from exc
+    if len(written) > EXTRA_LIMIT:
+        raise BadInput(f"extra takes {len(written):,} characters as JSON; at most {EXTRA_LIMIT:,} fit")
+    if "\\u0000" in written:
+        raise BadInput("extra holds a NUL character; remove it")
+    copy: dict[str, object] = json.loads(written)
+    return copy

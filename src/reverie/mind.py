@@ -1,0 +1,582 @@
+"""Mind: the one door in. Each verb checks what it was given and hands it to the part that knows; no policy lives here.
+
+A mind is synchronous and may be used from many threads; several processes may have one home open. `open` is the only
+place where parts are put together.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Literal
+
+from reverie import upkeep
+from reverie.errors import BadInput, Erased, NotFound, Refused
+from reverie.learn import ingest, revise
+from reverie.memory import check
+from reverie.memory.scope import Scope, asked_in
+from reverie.memory.trace import KINDS, Commit, Diff, Memory, Source, split_id
+from reverie.recall import words
+from reverie.recall.explain import Recollection
+from reverie.state import Note, People, Recent, WorkingMemory
+from reverie.store.base import Draft, Erasure, Store, View, Where
+
+BATCH = 1_000  # turns in one commit of observe_many: a crash loses less than that, a commit costs next to nothing
+PAGE = 500
+WEIGHTINGS = ("default",)
+
+Between = tuple[datetime | None, datetime | None]
+AsOf = datetime | str
+Turn = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Ingested:
+    """What came of many turns; `errors` says of the failed which and why."""
+
+    added: int
+    duplicates: int
+    failed: int
+    commits: tuple[str, ...]
+    errors: tuple[tuple[int, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """What is still to be learned or embedded."""
+
+    pending: int
+    failed: int
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """What an erase did: memories gone, places looked through, places a reader still holds, copies out of reach."""
+
+    erased: tuple[str, ...]
+    checked: tuple[str, ...]
+    pending: tuple[str, ...]
+    unreachable: tuple[str, ...]
+    commit: str | None = None
+
+
+class Mind:
+    """A memory: what was said, what is known, and the verbs on it."""
+
+    def __init__(self, store: Store, clock: Callable[[], datetime], home: Path | None) -> None:
+        self._store = store
+        self._clock = clock
+        self.home = home
+        self.people = People(store, self._now)
+
+    # write
+
+    def observe(
+        self,
+        text: str,
+        *,
+        speaker: str | None = None,
+        role: str = "user",
+        scope: Scope | None = None,
+        at: datetime | None = None,
+        message_id: str | None = None,
+        reply_to: str | None = None,
+        trust: str | None = None,
+        audience: Scope | None = None,
+        attachments: Iterable[object] = (),
+    ) -> Memory:
+        """Keep a turn word for word; it can be found by its words when this returns."""
+        here = asked_in(scope)
+        said = ingest.turn(
+            text, scope=here, now=self._now(), speaker=speaker, role=role, at=at, message_id=message_id,
+            reply_to=reply_to, trust=trust, audience=audience, attachments=attachments,
+        )  # fmt: skip
+        with self._store.writing(here.space, _by(here), "observed", said.recorded_at) as draft:
+            return ingest.keep_turn(draft, said)[0]
+
+    def observe_many(
+        self,
+        turns: Iterable[Turn],
+        *,
+        scope: Scope | None = None,
+        progress: Callable[[int], object] | None = None,
+    ) -> Ingested:
+        """Keep many turns, one commit per space and thousand: dicts with `observe`'s names, or `{"role", "content"}`."""
+        here = asked_in(scope)
+        if isinstance(turns, str | Mapping):
+            raise BadInput("turns must be a list of dicts, for example [{'role': 'user', 'content': 'hello'}]")
+        added = duplicates = number = 0
+        commits: list[str] = []
+        errors: list[tuple[int, str]] = []
+        batch: dict[str, list[tuple[int, Memory]]] = {}
+
+        def flush() -> None:
+            nonlocal added, duplicates
+            for space, waiting in batch.items():
+                with self._store.writing(space, _by(here), "observed", self._now()) as draft:
+                    kept = None
+                    for place, said in waiting:
+                        try:
+                            memory, is_new = ingest.keep_turn(draft, said)
+                        except (Erased, Refused) as exc:
+                            errors.append((place, str(exc)))
+                            continue
+                        added, duplicates = added + is_new, duplicates + (not is_new)
+                        kept = memory.commit if is_new else kept
+                commits.extend([kept] if kept else [])
+            batch.clear()
+            if progress is not None:
+                progress(number)
+
+        for number, given in enumerate(turns, 1):
+            try:
+                said = self._turn_of(given, here)
+            except (BadInput, Erased) as exc:
+                errors.append((number - 1, str(exc)))
+                continue
+            batch.setdefault(said.audience.space, []).append((number - 1, said))
+            if sum(map(len, batch.values())) >= BATCH:
+                flush()
+        flush()
+        return Ingested(added, duplicates, len(errors), tuple(commits), tuple(sorted(errors)))
+
+    def _turn_of(self, given: Turn, here: Scope) -> Memory:
+        if not isinstance(given, Mapping):
+            raise BadInput(f"a turn must be a dict, not {type(given).__name__}")
+        known = {**given}
+        if "content" in known:
+            known["text"] = known.pop("content")
+        said_in = asked_in(known.pop("scope", here))
+        unknown = set(known) - {
+            "text",
+            "speaker",
+            "role",
+            "at",
+            "message_id",
+            "reply_to",
+            "trust",
+            "audience",
+            "attachments",
+        }
+        if unknown or "text" not in known:
+            raise BadInput(
+                f"a turn needs text (or content) and takes observe()'s names, not {sorted(unknown) or sorted(known)}"
+            )
+        return ingest.turn(scope=said_in, now=self._now(), **known)
+
+    def remember(
+        self,
+        text: str,
+        *,
+        kind: str = "fact",
+        subject: str | None = None,
+        title: str | None = None,
+        tags: Iterable[str] = (),
+        scope: Scope | None = None,
+        confidence: float | None = None,
+        happened_at: datetime | None = None,
+        valid_from: datetime | None = None,
+        valid_until: datetime | None = None,
+        source: Source | None = None,
+        trust: str | None = None,
+        audience: Scope | None = None,
+        extra: Mapping[str, object] | None = None,
+    ) -> Memory:
+        """Keep a thing; said again, it is the same memory, seen once more."""
+        here = asked_in(scope)
+        told = ingest.thing(
+            text, scope=here, now=self._now(), kind=kind, subject=subject, title=title, tags=tags, confidence=confidence,
+            happened_at=happened_at, valid_from=valid_from, valid_until=valid_until, source=source, trust=trust,
+            audience=audience, extra=extra,
+        )  # fmt: skip
+        with self._store.writing(here.space, _by(here), "remembered", told.recorded_at) as draft:
+            return ingest.keep_thing(draft, told, here)
+
+    def retract(self, message_id: str, *, scope: Scope | None = None) -> Commit:
+        """Retire a message that was deleted at its source, and what rests only on it."""
+        return self._forget(None, None, check.name(message_id, "message_id"), asked_in(scope), "retracted", False)
+
+    def settle(self, timeout_s: float | None = None) -> Settled:
+        """Wait until what was observed is learned and embedded."""
+        return Settled(0, 0)
+
+    # read
+
+    def recall(
+        self,
+        cue: str,
+        *,
+        scope: Scope | None = None,
+        limit: int = 10,
+        kinds: Iterable[str] | None = None,
+        tags: Iterable[str] | None = None,
+        subject: str | None = None,
+        session: str | None = None,
+        vector: Sequence[float] | None = None,
+        now: datetime | None = None,
+        between: Between | None = None,
+        as_of: AsOf | None = None,
+        strict: bool = False,
+        weighting: str = "default",
+    ) -> Recollection:
+        """Return what comes to mind; an empty cue with a filter lists the newest that fit."""
+        if not isinstance(cue, str):
+            raise BadInput(f"the cue must be a str, not {type(cue).__name__}")
+        if cue.strip():
+            check.text(cue, "the cue")
+        check.one_of(weighting, WEIGHTINGS, "weighting")
+        if vector is not None:
+            raise BadInput("this mind has no embedder to compare a vector with; leave vector out")
+        where = self._where(asked_in(scope), kinds, tags, subject, session, between)
+        if not cue.strip() and where == Where(where.scope):
+            raise BadInput("the cue is empty; say what to recall, or give kinds, tags, subject, session or between")
+        limit, now = check.count(limit, "limit"), check.optional_moment(now, "now")
+        with self._store.reading(where.scope.space) as view:
+            where, moment = self._at(view, where, as_of)
+            return words.recall(view, cue, where, limit, now or moment or self._now(), strict)
+
+    def get(self, id: str, version: int | None = None, as_of: AsOf | None = None, scope: Scope | None = None) -> Memory:
+        """Return a memory: as it is now, as it was believed at a moment, or one version of it."""
+        here = self._scope_of(id, scope)
+        with self._store.reading(here.space) as view:
+            if version is not None:
+                found = [memory for memory in view.history(id, here) if memory.version == check.count(version, "version")]
+                if not found:
+                    raise NotFound(f"no version {version} of memory {id!r} here; history() lists them")
+                return found[0]
+            if as_of is None:
+                return revise.active(view, id, here)
+            memory = view.get(id, self._at(view, Where(here), as_of)[0])
+            if memory is None:
+                raise revise.unknown(id)
+            return memory
+
+    def scan(
+        self,
+        scope: Scope | None = None,
+        *,
+        kinds: Iterable[str] | None = None,
+        tags: Iterable[str] | None = None,
+        subject: str | None = None,
+        session: str | None = None,
+        between: Between | None = None,
+        as_of: AsOf | None = None,
+        retired: bool = False,
+        limit: int | None = None,
+        after: str | None = None,
+    ) -> Iterator[Memory]:
+        """Go through memories in the order they were first recorded; with `retired` also what was forgotten."""
+        where = self._where(asked_in(scope), kinds, tags, subject, session, between, retired)
+        left = None if limit is None else check.count(limit, "limit")
+        if after is not None and split_id(after, "m") is None:
+            raise BadInput(f"after must be the id of a memory, not {after!r}")
+        with self._store.reading(where.scope.space) as view:
+            # Pages are read one by one, but all as of the first: a long listing keeps no transaction open.
+            where = replace(where, at=view.last_seq()) if as_of is None else self._at(view, where, as_of)[0]
+        return self._pages(where, after, left)
+
+    def _pages(self, where: Where, after: str | None, left: int | None) -> Iterator[Memory]:
+        while left is None or left > 0:
+            with self._store.reading(where.scope.space) as view:
+                page = view.scan(where, after, PAGE if left is None else min(PAGE, left))
+            yield from page
+            if len(page) < PAGE:
+                return
+            after, left = page[-1].id, None if left is None else left - len(page)
+
+    def history(self, id: str, scope: Scope | None = None) -> tuple[Memory, ...]:
+        """Return every version of a memory, oldest first."""
+        here = self._scope_of(id, scope)
+        with self._store.reading(here.space) as view:
+            versions = view.history(id, here)
+        if not versions:
+            raise revise.unknown(id)
+        return tuple(versions)
+
+    def log(self, scope: Scope | None = None, since: datetime | None = None, limit: int = 50) -> tuple[Commit, ...]:
+        """Return the last commits, newest first."""
+        here, since = asked_in(scope), check.optional_moment(since, "since")
+        with self._store.reading(here.space) as view:
+            return tuple(view.commits(here, since, check.count(limit, "limit")))
+
+    def diff(self, t0: AsOf, t1: AsOf, scope: Scope | None = None) -> Diff:
+        """Return what changed between two moments or commits."""
+        here = self._scope_of(t0, scope, "c") if isinstance(t0, str) else asked_in(scope)
+        with self._store.reading(here.space) as view:
+            before, after = (self._at(view, Where(here), moment)[0] for moment in (t0, t1))
+            if (before.at or 0) > (after.at or 0):
+                raise BadInput("the second moment lies before the first; swap them")
+            pairs = [(view.get(id, before), view.get(id, after)) for id in view.changed_between(before.at or 0, after.at or 0)]
+        return Diff(
+            tuple(new for old, new in pairs if new and not old),
+            tuple(old for old, new in pairs if old and not new),
+            tuple((old, new) for old, new in pairs if old and new and old.version != new.version),
+        )
+
+    # change
+
+    def update(
+        self,
+        id: str,
+        *,
+        text: str | None = None,
+        reason: str | None = None,
+        expect: int | None = None,
+        scope: Scope | None = None,
+        title: str | None = None,
+        tags: Iterable[str] | None = None,
+        valid_from: datetime | None = None,
+        valid_until: datetime | None = None,
+        extra: Mapping[str, object] | None = None,
+    ) -> Memory:
+        """Add the next version; with `expect` only if the memory is still at that version."""
+        here = self._scope_of(id, scope)
+        details: dict[str, object] = {}
+        if title is not None:
+            details["title"] = check.text(title, "title")
+        if tags is not None:
+            details["tags"] = check.names(tags, "tags")
+        for name, moment in (("valid_from", valid_from), ("valid_until", valid_until)):
+            if moment is not None:
+                details[name] = check.moment(moment, name)
+        if extra is not None:
+            details["extra"] = check.extra(extra)
+        if text is None and not details:
+            raise BadInput("nothing to update; give text, title, tags, valid_from, valid_until or extra")
+        said = None if text is None else check.text(text)
+        with self._changing(here, _reason(reason, "updated")) as draft:
+            return revise.update(draft, id, here, said, expect, details)
+
+    def forget(
+        self,
+        id: str | None = None,
+        *,
+        query: str | None = None,
+        message_id: str | None = None,
+        scope: Scope | None = None,
+        reason: str | None = None,
+        dry_run: bool = False,
+    ) -> Commit:
+        """Retire a memory, or all that have every word of `query`; `restore` and `undo` bring them back."""
+        _exactly_one(id=id, query=query, message_id=message_id)
+        here = asked_in(scope) if id is None else self._scope_of(id, scope)
+        return self._forget(id, query, message_id, here, _reason(reason, "forgotten"), dry_run)
+
+    def _forget(
+        self, id: str | None, query: str | None, message_id: str | None, here: Scope, why: str, dry_run: bool
+    ) -> Commit:
+        with self._store.reading(here.space) as view:
+            going = revise.to_forget(view, here, id, query, message_id)
+            if dry_run or not going:
+                also = ingest.resting_only_on(view, going)
+                return Commit("", 0, self._now(), _by(here), why, (), (*(memory.id for memory in going), *also))
+        with self._changing(here, why) as draft:
+            revise.forget(draft, revise.to_forget(draft, here, id, query, message_id))
+            return _written(draft, here)
+
+    def restore(self, id: str, scope: Scope | None = None) -> Memory:
+        """Bring back what was forgotten."""
+        here = self._scope_of(id, scope)
+        with self._changing(here, "restored") as draft:
+            return revise.restore(draft, id, here)
+
+    def pin(self, id: str, pinned: bool = True, scope: Scope | None = None) -> Memory:
+        """Mark a memory as one that matters, or no longer."""
+        here = self._scope_of(id, scope)
+        with self._changing(here, "pinned" if pinned else "unpinned") as draft:
+            return revise.update(draft, id, here, None, None, {"pinned": bool(pinned)})
+
+    def undo(self, commit: str, scope: Scope | None = None) -> Commit:
+        """Take back a commit, all of it or nothing."""
+        here = self._scope_of(commit, scope, "c")
+        with self._changing(here, f"undid {commit}") as draft:
+            revise.undo(draft, commit, here)
+            return _written(draft, here)
+
+    def erase(
+        self,
+        id: str | None = None,
+        *,
+        query: str | None = None,
+        person: str | None = None,
+        scope: Scope | None = None,
+        dry_run: bool = False,
+    ) -> Proof:
+        """Remove for good: every version, vector and index entry, and whatever was derived from it."""
+        _exactly_one(id=id, query=query, person=person)
+        here = asked_in(scope) if id is None else self._scope_of(id, scope)
+        swept = self._store.erase(here.space, self._erasing(here, id, query, person), _by(here), self._now(), dry_run)
+        with self._store.reading(here.space) as view:
+            copies = upkeep.out_of_reach(view, self.home)
+        return Proof(swept.ids, swept.checked, swept.pending, tuple(copies), swept.commit or None)
+
+    def _erasing(self, here: Scope, id: str | None, query: str | None, person: str | None) -> Callable[[View], Erasure]:
+        if person is not None:
+            if not here.sees_all and here.person not in (None, person):
+                raise BadInput(f"{here.person!r} cannot erase {person!r}; ask as that person or as Scope.owner({here.space!r})")
+            return revise.about(check.name(person, "person"))
+
+        def plan(view: View) -> Erasure:
+            if id is not None:
+                roots = view.history(id, here)
+                if not roots:
+                    raise revise.unknown(id)
+            else:
+                roots = revise.having(view, query or "", here, ever=True)
+            return revise.erasing(view, roots)
+
+        return plan
+
+    def working(self, scope: Scope | None = None) -> WorkingMemory:
+        """Return the session's working memory: `.get() .replace(…) .clear()`."""
+        return WorkingMemory(self._store, self._now, "working", asked_in(scope))
+
+    def scratchpad(self, scope: Scope | None = None, task: str = "") -> Note:
+        """Return the scratchpad of a task."""
+        return Note(self._store, self._now, "scratchpad", asked_in(scope), check.name(task, "task") if task else "")
+
+    def chat_context(self, scope: Scope | None = None) -> Note:
+        """Return what kind of chat this is."""
+        return Note(self._store, self._now, "context", asked_in(scope))
+
+    def recent(self, scope: Scope | None = None) -> Recent:
+        """Return the short-term window."""
+        return Recent(self._store, self._now, "recent", asked_in(scope))
+
+    # keep
+
+    def export(self, path: str | os.PathLike[str], scope: Scope | None = None) -> Path:
+        """Write everything, or what a scope sees, as JSON lines."""
+        return upkeep.export(self._store, Path(path).expanduser(), None if scope is None else asked_in(scope), self._now())
+
+    def load(self, path: str | os.PathLike[str], format: str = "reverie", dry_run: bool = False) -> upkeep.Loaded:
+        """Read an export; into an empty space with all its times, else beside what is there."""
+        check.one_of(format, ("reverie",), "format")
+        return upkeep.load(self._store, Path(path).expanduser(), self._now(), dry_run)
+
+    def backup(self, path: str | os.PathLike[str]) -> Path:
+        """Write a copy of every space into one file, for `reverie.recover`."""
+        return upkeep.backup(self._store, Path(path).expanduser(), self._now())
+
+    def health(self) -> upkeep.Health:
+        """Look everything over, changing nothing."""
+        return upkeep.health(self._store, self.home)
+
+    def status(self, scope: Scope | None = None) -> upkeep.Status:
+        """Count what is there."""
+        return upkeep.status(self._store, self.home, None if scope is None else asked_in(scope))
+
+    def close(self) -> None:
+        """Finish and let go; a mind may be closed twice."""
+        self._store.close()
+
+    def __enter__(self) -> Mind:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    # shared by the verbs
+
+    def _now(self) -> datetime:
+        return check.moment(self._clock(), "the clock's time")
+
+    def _scope_of(self, id: object, scope: Scope | None, letter: Literal["m", "c"] = "m") -> Scope:
+        """Return the scope given, or the owner of the space that an id names; any other id is not found there."""
+        named = split_id(id, letter)
+        space = self._store.space_of(named[0]) if named else None
+        if space is None or (scope is not None and asked_in(scope).space != space):
+            raise revise.unknown(str(id)) if letter == "m" else revise.no_commit(str(id))
+        return Scope.owner(space) if scope is None else scope
+
+    def _where(
+        self,
+        scope: Scope,
+        kinds: Iterable[str] | None,
+        tags: Iterable[str] | None,
+        subject: str | None,
+        session: str | None,
+        between: Between | None,
+        retired: bool = False,
+    ) -> Where:
+        chosen = None if kinds is None else tuple(check.one_of(kind, KINDS, "kind") for kind in check.names(kinds, "kinds"))
+        if between is not None:
+            if not isinstance(between, tuple | list) or len(between) != 2:
+                raise BadInput("between takes a start and an end, either of which may be None")
+            between = (check.optional_moment(between[0], "the start"), check.optional_moment(between[1], "the end"))
+            check.interval(*between, "between")
+        return Where(
+            scope,
+            chosen,
+            check.names(tags or (), "tags"),
+            check.optional_name(subject, "subject"),
+            check.optional_name(session, "session"),
+            between=between,
+            retired=retired,
+        )
+
+    def _at(self, view: View, where: Where, as_of: AsOf | None) -> tuple[Where, datetime | None]:
+        """Return `where` at a moment or commit, and that moment."""
+        if as_of is None:
+            return where, None
+        if isinstance(as_of, str):
+            commit = view.find_commit(as_of, where.scope)
+            if commit is None:
+                raise revise.no_commit(as_of)
+            as_of = commit.at
+        moment = check.moment(as_of, "as_of")
+        return replace(where, at=view.seq_of(moment)), moment
+
+    def _changing(self, here: Scope, why: str) -> AbstractContextManager[Draft]:
+        return self._store.writing(here.space, _by(here), why, self._now())
+
+
+def _written(draft: View, here: Scope) -> Commit:
+    """Return the commit being written, as its author sees it."""
+    return draft.commits(here, limit=1)[0]
+
+
+def _by(scope: Scope) -> str:
+    return scope.person or "owner"
+
+
+def _reason(reason: str | None, default: str) -> str:
+    return default if reason is None else check.text(reason, "reason")
+
+
+def _exactly_one(**given: str | None) -> None:
+    if sum(value is not None for value in given.values()) != 1:
+        raise BadInput(f"give exactly one of {', '.join(given)}")
+
+
+def open(
+    home: str | os.PathLike[str] = "~/.reverie",
+    *,
+    settings: object = None,
+    embedder: object = "local",
+    model: object = None,
+    clock: Callable[[], datetime] | None = None,
+    window: bool = True,
+    background: bool = True,
+    passphrase: str | None = None,
+) -> Mind:
+    """Open a home folder, made if missing; ":memory:" for a mind that is gone when closed."""
+    if embedder not in ("local", "none"):
+        raise BadInput(f"no embedder {embedder!r} yet; use 'local' or 'none' (both look by words only)")
+    for value, name in ((settings, "settings"), (model, "model"), (passphrase, "passphrase")):
+        if value is not None:
+            raise BadInput(f"{name} is not supported yet; leave it out")
+    now = clock or (lambda: datetime.now(UTC))
+    if os.fspath(home) == ":memory:":
+        from reverie.store.in_memory import InMemoryStore
+
+        return Mind(InMemoryStore(), now, None)
+    from reverie.store.sqlite import SqliteStore
+
+    path = Path(home).expanduser()
+    return Mind(SqliteStore(path), now, path)

@@ -1,0 +1,1 @@
+"""How it is found: a cue in, ranked hits out."""

@@ -1,0 +1,419 @@
+"""What every store promises.
+
+A store keeps spaces apart completely; nothing done in one changes an answer given in another. In a space it gives
+
+- **snapshots**: `reading` sees one state of the space from its first call to its last;
+- **commits**: `writing` is alone in its space until it ends; everything added, retired and sighted in it becomes visible
+  together, on disk when the block returns, or not at all when it raises. Commits carry `seq` 1, 2, … and
+  `at = max(clock, last + 1 µs)`, so that time in a space never stands still or runs back;
+- **audience inside the query**: what a scope may not see is never returned, counted or named, by words or by vector;
+- **refusal of what was erased**: `Draft.add` raises `Erased` for a text, message or id that was erased here;
+- **erase**: afterwards no entry of `PLACES` holds the text, in this process or, from its next call, in any other.
+
+Vectors are kept per version, model and grain; a search never mixes models. A vector goes with the last version whose text
+it carries. Session state is a keyed store beside the commits. The contract suite in tests/contracts runs on every store.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+from datetime import datetime
+from itertools import chain, combinations
+from typing import TYPE_CHECKING, Protocol
+
+from reverie.errors import BadInput, Erased
+from reverie.memory import check
+from reverie.memory.language import Query, fold, query_words
+from reverie.memory.scope import Scope, visible, within
+from reverie.memory.trace import Commit, Memory, Sighting, upsert_key
+from reverie.memory.working import State
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float32]
+
+GRAINS = ("turn", "chunk", "window")
+
+# Every place that may hold a text, or something made from it. Whoever adds one adds it here, to the erase of each
+# store, and to the residue test.
+PLACES = {
+    "versions": "who and what a version is about, its scope and times",
+    "texts": "the text of every version, with title, tags, extra, source and speaker",
+    "scopes": "the channels, sessions and people that anything was said in or is meant for",
+    "words": "the full-text indexes of current and of past versions",
+    "vectors": "vectors of the text and of the windows it stands in",
+    "sightings": "where and when it was said again, with the quote",
+    "commits": "the reasons given for changes",
+    "state": "working memory, scratchpads, chat contexts, people",
+    "caches": "vectors held in memory by each process",
+    "log": "pages not yet folded into the database file",
+    "gaps": "unused space inside the database file",
+    "aside": "copies put aside before a migration or a recovery",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """Which memories a question is about. `at` is a commit's seq: what was believed then; None is now.
+
+    `retired` adds what was forgotten, in its last version; `ever` asks for every version there is.
+    """
+
+    scope: Scope
+    kinds: tuple[str, ...] | None = None
+    tags: tuple[str, ...] = ()
+    subject: str | None = None
+    session: str | None = None
+    message_id: str | None = None
+    between: tuple[datetime | None, datetime | None] | None = None
+    at: int | None = None
+    retired: bool = False
+    ever: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """A version found by one way of looking; `key` is what `View.fetch` takes, `score` the higher the better."""
+
+    key: int
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class Vector:
+    """A vector to keep; `uses` names the other versions whose text went into it."""
+
+    id: str
+    version: int
+    grain: str
+    values: Sequence[float] | Floats
+    part: int = 0
+    uses: tuple[tuple[str, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A sighting as kept: of which memory and wording (`key`), from which commit to which."""
+
+    id: str
+    key: bytes
+    seq: int
+    retired_seq: int | None
+    sighting: Sighting
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A version as kept, with the seqs that `as_of` compares."""
+
+    memory: Memory
+    key: bytes | None
+    added_seq: int
+    retired_seq: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Touched:
+    """What one commit did to one memory in the end: the version it left active, and the one active before, if any."""
+
+    id: str
+    added: int | None
+    retired: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Erasure:
+    """What an erase takes away: memories whole, single sightings of others, session state, names of people."""
+
+    ids: tuple[str, ...]
+    sightings: tuple[Held, ...] = ()
+    states: tuple[State, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Swept:
+    """What a store says after an erase: places it looked through, and those a reader still holds."""
+
+    ids: tuple[str, ...]
+    commit: str
+    checked: tuple[str, ...]
+    pending: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Dump:
+    """A space whole, as export and load carry it."""
+
+    space: str
+    commits: tuple[Commit, ...] = ()
+    records: tuple[Record, ...] = ()
+    sightings: tuple[Held, ...] = ()
+    states: tuple[State, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """How one space is: `problems` is empty when it is well."""
+
+    space: str
+    path: str | None
+    bytes: int
+    problems: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
+class View(Protocol):
+    """One space as it stands at one moment."""
+
+    space: str
+
+    def last_seq(self) -> int:
+        """Return the seq of the last commit; 0 before the first."""
+
+    def seq_of(self, moment: datetime) -> int:
+        """Return the seq of the last commit at or before `moment`; 0 before the first."""
+
+    def find_commit(self, id: str, scope: Scope) -> Commit | None:
+        """Return a commit as `scope` sees it, or None."""
+
+    def commits(self, scope: Scope, since: datetime | None = None, limit: int | None = None) -> list[Commit]:
+        """Return the commits that touch anything visible in `scope`, newest first; `seq` counts those."""
+
+    def touched(self, commit: str, scope: Scope) -> list[Touched]:
+        """Return what a commit did, as far as `scope` sees it."""
+
+    def commits_after(self, commit: str, ids: Iterable[str]) -> list[str]:
+        """Return the ids of later commits that touched any of `ids`, newest first."""
+
+    def changed_between(self, start: int, end: int) -> list[str]:
+        """Return the ids touched by commits with start < seq <= end."""
+
+    def history(self, id: str, scope: Scope) -> list[Memory]:
+        """Return the versions of a memory that `scope` sees, oldest first."""
+
+    def get(self, id: str, where: Where) -> Memory | None:
+        """Return the version of a memory that `where` asks for, or None."""
+
+    def scan(self, where: Where, after: str | None = None, limit: int | None = None) -> list[Memory]:
+        """Return what fits, in the order in which it was first recorded, one version each.
+
+        With `where.retired` also what was forgotten, in its last version.
+        """
+
+    def newest(self, where: Where, limit: int) -> list[Match]:
+        """Return the last that fit by when they happened (else were recorded), newest first."""
+
+    def count(self, where: Where) -> dict[str, int]:
+        """Return how many memories of each kind fit."""
+
+    def find_key(self, key: bytes) -> Record | None:
+        """Return the active version with this upsert key, else the newest retired one; the key holds the audience."""
+
+    def search_words(self, query: Query, where: Where, limit: int, now: datetime) -> list[Match]:
+        """Return every version with one of the words, what still holds at `now` before what no longer does, then by BM25."""
+
+    def search_vectors(self, values: Sequence[float] | Floats, model: str, grain: str, where: Where, limit: int) -> list[Match]:
+        """Return the nearest by cosine, exact; of several parts of one version the best counts."""
+
+    def fetch(self, keys: Sequence[int], at: int | None = None) -> list[Memory]:
+        """Return the versions behind matches, in the order given."""
+
+    def citing(self, refs: Iterable[str]) -> list[Held]:
+        """Return the sightings whose source names any of these memory ids or message ids."""
+
+    def sightings(self, id: str) -> list[Held]:
+        """Return the sightings of a memory, oldest first."""
+
+    def state(self, kind: str, place: Scope, name: str = "") -> State | None:
+        """Return one entry of session state."""
+
+    def states(self, scope: Scope, kind: str | None = None) -> list[State]:
+        """Return the entries visible in `scope`."""
+
+    def copies(self) -> list[str]:
+        """Return the backups and exports that were made of this space."""
+
+
+class Draft(View, Protocol):
+    """A commit being written. It sees its own changes."""
+
+    at: datetime
+
+    def add(self, memory: Memory) -> Memory:
+        """Add a version: the first of a new memory where `memory.id` is empty, else the next one of that id.
+
+        The version still active under that id is retired. `version`, `recorded_at` and `commit` are the store's to set.
+        """
+
+    def retire(self, id: str) -> None:
+        """Retire the active version of a memory."""
+
+    def sight(self, id: str, key: bytes, sighting: Sighting) -> None:
+        """Note that a memory was said (again)."""
+
+    def retire_sightings(self, commit: str, ids: Iterable[str]) -> None:
+        """Take back the sightings that a commit brought to these memories."""
+
+
+class Store(Protocol):
+    """Keeps spaces."""
+
+    def spaces(self) -> list[str]:
+        """Return the names of all spaces that were ever written."""
+
+    def space_of(self, mark: str) -> str | None:
+        """Return the space whose ids carry this mark."""
+
+    def reading(self, space: str) -> AbstractContextManager[View]:
+        """Open a snapshot; of a space never written an empty one, and nothing is created."""
+
+    def writing(self, space: str, by: str, why: str, now: datetime) -> AbstractContextManager[Draft]:
+        """Open a commit. If the block changes nothing there is no commit."""
+
+    def put_state(self, space: str, entries: Sequence[State], remove: Sequence[State] = ()) -> None:
+        """Write entries of session state and remove others, together."""
+
+    def put_vectors(self, space: str, model: str, vectors: Sequence[Vector]) -> int:
+        """Keep vectors; those of versions that are gone meanwhile are left out. Return how many were kept."""
+
+    def erase(self, space: str, plan: Callable[[View], Erasure], by: str, now: datetime, dry_run: bool = False) -> Swept:
+        """Take away for good what `plan` says, decided on the state it is applied to."""
+
+    def dump(self, space: str) -> Dump:
+        """Return a space whole."""
+
+    def restore(self, dump: Dump) -> bool:
+        """Fill a space never written with a dump, times and seqs kept; False, and nothing done, if anything is in it."""
+
+    def barred(self, space: str, memories: Iterable[Memory]) -> set[str]:
+        """Return the ids of those memories that were erased here."""
+
+    def sizes(self) -> dict[str, int]:
+        """Return how many bytes each space takes on disk."""
+
+    def note_copy(self, space: str, what: str) -> None:
+        """Remember that a backup or export holds this space, for `Proof.unreachable`."""
+
+    def check(self) -> list[Report]:
+        """Look every space over, changing nothing."""
+
+    def close(self) -> None:
+        """Finish what an erase left pending, and let go of everything."""
+
+
+def key_of(memory: Memory) -> bytes | None:
+    """Return what makes it the same thing: for a turn its message, for all else its wording; both within an audience."""
+    if memory.kind != "turn":
+        return upsert_key(memory.kind, memory.subject, memory.text, memory.audience)
+    return upsert_key("message", None, memory.message_id, memory.audience) if memory.message_id else None
+
+
+def indexed_text(memory: Memory) -> str:
+    """Return what the full text search looks at."""
+    return "\n".join(part for part in (memory.speaker, memory.title, memory.text, *memory.tags) if part)
+
+
+def fits(memory: Memory, where: Where) -> bool:
+    """Tell whether a version is one that `where` asks for, whenever it was believed."""
+    return (
+        visible(memory.audience, where.scope)
+        and (where.kinds is None or memory.kind in where.kinds)
+        and set(where.tags) <= set(memory.tags)
+        and where.subject in (None, memory.subject)
+        and where.session in (None, memory.origin.session)
+        and where.message_id in (None, memory.message_id)
+        and (where.between is None or _overlaps(memory, *where.between))
+    )
+
+
+def _overlaps(memory: Memory, start: datetime | None, end: datetime | None) -> bool:
+    if memory.happened_at is not None:
+        return (start is None or memory.happened_at >= start) and (end is None or memory.happened_at < end)
+    if memory.valid_from is None and memory.valid_until is None:
+        return False
+    starts_before_end = end is None or memory.valid_from is None or memory.valid_from < end
+    return starts_before_end and (start is None or memory.valid_until is None or memory.valid_until > start)
+
+
+def without(record: Record, gone: set[str], sightings: Iterable[Held]) -> Record:
+    """Return a version that outlives an erase, with what it quoted or merged from the erased taken out."""
+    memory = record.memory
+    replaces = tuple(id for id in memory.replaces if id not in gone)
+    kept = [held.sighting.source for held in sightings if held.id == memory.id and held.key == record.key]
+    source = memory.source if memory.kind == "turn" or memory.source in kept or not kept else kept[0]
+    if (replaces, source) == (memory.replaces, memory.source):
+        return record
+    return replace(record, memory=replace(memory, replaces=replaces, source=source))
+
+
+def tombstones(secret: bytes, memory: Memory) -> list[bytes]:
+    """Return the marks that an erased version leaves: of its id, its message, and its text if that has three words or more.
+
+    Shorter texts ("yes", "good night") are everyone's; they are only refused under the same message or id.
+    """
+    return _marks(secret, memory, [memory.audience])
+
+
+def barred_by(secret: bytes, memory: Memory) -> list[bytes]:
+    """Return the marks that would bar `memory`: those left in any audience that all its readers belong to.
+
+    What was erased in private bars nobody outside, or a refusal would tell them that it had been said.
+    """
+    own = memory.audience
+    parts = [part for part in ("channel", "session", "person") if getattr(own, part) is not None]
+    subsets = chain.from_iterable(combinations(parts, size) for size in range(len(parts) + 1))
+    wider = (replace(own, **dict.fromkeys(dropped)) for dropped in subsets)  # type: ignore[arg-type]
+    return _marks(secret, memory, [audience for audience in wider if within(own, audience)])
+
+
+def _marks(secret: bytes, memory: Memory, audiences: list[Scope]) -> list[bytes]:
+    marks = [_mac(secret, "id", memory.id)] if memory.id else []
+    folded = fold(memory.text) if len(query_words(memory.text)) >= 3 else None
+    for audience in audiences:
+        readers = repr((audience.channel, audience.session, audience.person))
+        if memory.message_id:
+            marks.append(_mac(secret, "message", readers + memory.message_id))
+        if folded:
+            marks.append(_mac(secret, "text", readers + folded))
+    return marks
+
+
+def _mac(secret: bytes, kind: str, value: str) -> bytes:
+    return hmac.digest(secret, f"{kind}:{value}".encode(), hashlib.sha256)[:16]
+
+
+def refusal(memory: Memory) -> Erased:
+    """Return the error for what was erased."""
+    what = f"message {memory.message_id!r}" if memory.message_id else "this text"
+    return Erased(f"{what} was erased for good in space {memory.audience.space!r} and is not kept again; nothing was stored")
+
+
+def check_vectors(vectors: Sequence[Vector]) -> None:
+    """Refuse vectors that could not be compared: another length, an unknown grain, numbers that are none."""
+    import numpy as np
+
+    for vector in vectors:
+        check.one_of(vector.grain, GRAINS, "grain")
+        if len(vector.values) != len(vectors[0].values):
+            raise BadInput(f"vectors of {len(vectors[0].values)} and {len(vector.values)} numbers in one call; use one model")
+        if not np.isfinite(vector.values).all():
+            raise BadInput(f"the vector of {vector.id} holds a number that is not finite")
+
+
+def unit(values: Sequence[float] | Floats, length: int | None) -> Floats:
+    """Return a vector of length 1, refused if it cannot be compared with vectors of `length` numbers."""
+    import numpy as np
+
+    array = np.asarray(values, dtype=np.float32).reshape(-1)
+    if length is not None and len(array) != length:
+        raise BadInput(f"a vector of {len(array)} numbers; the vectors kept here have {length}: use the same model")
+    if not np.isfinite(array).all():
+        raise BadInput("the vector holds a number that is not finite")
+    norm = float(np.linalg.norm(array))
+    return array / norm if norm else array

@@ -1,0 +1,489 @@
+"""The reference store: plain lists, brute force, nothing on disk.
+
+It is the meaning of `store.base` written down as simply as possible; every other store is tested against it. A space is
+one value that is copied, changed and swapped in whole, so that a snapshot is a reference and a failed commit is a copy
+thrown away.
+"""
+
+from __future__ import annotations
+
+import math
+import secrets
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from reverie.errors import NotFound, StoreError
+from reverie.memory.language import Query, terms
+from reverie.memory.scope import Scope, visible
+from reverie.memory.trace import MICROSECOND, Commit, Memory, Sighting, effective_confidence, new_tail, space_mark
+from reverie.memory.working import State
+from reverie.store.base import (
+    PLACES,
+    Dump,
+    Erasure,
+    Held,
+    Match,
+    Record,
+    Report,
+    Swept,
+    Touched,
+    Vector,
+    View,
+    Where,
+    barred_by,
+    check_vectors,
+    fits,
+    indexed_text,
+    key_of,
+    refusal,
+    tombstones,
+    unit,
+    without,
+)
+
+if TYPE_CHECKING:
+    from reverie.store.base import Floats
+
+_K1, _B = 1.2, 0.75  # as in SQLite's bm25()
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    vector: Vector
+    model: str
+    values: Floats
+
+
+@dataclass(slots=True)
+class _Space:
+    commits: list[Commit] = field(default_factory=list)
+    records: list[Record] = field(default_factory=list)
+    sightings: list[Held] = field(default_factory=list)
+    states: dict[tuple[str, Scope, str], State] = field(default_factory=dict)
+    vectors: list[_Kept] = field(default_factory=list)
+    tombstones: set[bytes] = field(default_factory=set)
+    gone: list[tuple[int, str]] = field(default_factory=list)
+    copies: list[str] = field(default_factory=list)
+
+    def copy(self) -> _Space:
+        return _Space(
+            list(self.commits), list(self.records), list(self.sightings), dict(self.states), list(self.vectors),
+            set(self.tombstones), list(self.gone), list(self.copies),
+        )  # fmt: skip
+
+
+class InMemoryView:
+    """A snapshot of one space."""
+
+    def __init__(self, space: str, kept: _Space) -> None:
+        self.space = space
+        self._kept = kept
+
+    # commits
+
+    def last_seq(self) -> int:
+        return self._kept.commits[-1].seq if self._kept.commits else 0
+
+    def seq_of(self, moment: datetime) -> int:
+        return max((commit.seq for commit in self._kept.commits if commit.at <= moment), default=0)
+
+    def find_commit(self, id: str, scope: Scope) -> Commit | None:
+        return next((commit for commit in self.commits(scope) if commit.id == id), None)
+
+    def commits(self, scope: Scope, since: datetime | None = None, limit: int | None = None) -> list[Commit]:
+        shown: list[Commit] = []
+        for commit in self._kept.commits:
+            added = [r for r in self._kept.records if r.added_seq == commit.seq and visible(r.memory.audience, scope)]
+            retired = [r for r in self._kept.records if r.retired_seq == commit.seq and visible(r.memory.audience, scope)]
+            sighted = [
+                held
+                for held in self._kept.sightings
+                if commit.seq in (held.seq, held.retired_seq) and self._seen(held.id, scope)
+            ]
+            if added or retired or sighted or scope.sees_all:
+                shown.append(
+                    replace(
+                        commit,
+                        seq=commit.seq if scope.sees_all else len(shown) + 1,
+                        added=tuple(r.memory.id for r in added),
+                        retired=tuple(r.memory.id for r in retired),
+                        erased=tuple(id for seq, id in self._kept.gone if seq == commit.seq) if scope.sees_all else (),
+                    )
+                )
+        wanted = [commit for commit in reversed(shown) if since is None or commit.at >= since]
+        return wanted[:limit]
+
+    def _seen(self, id: str, scope: Scope) -> bool:
+        return any(r.memory.id == id and visible(r.memory.audience, scope) for r in self._kept.records)
+
+    def _seq(self, commit: str) -> int:
+        return next(kept.seq for kept in self._kept.commits if kept.id == commit)
+
+    def touched(self, commit: str, scope: Scope) -> list[Touched]:
+        seq = self._seq(commit)
+        added: dict[str, int] = {}
+        retired: dict[str, int] = {}
+        for record in self._kept.records:
+            if visible(record.memory.audience, scope) and record.added_seq != record.retired_seq:
+                if record.added_seq == seq:
+                    added[record.memory.id] = record.memory.version
+                if record.retired_seq == seq:
+                    retired[record.memory.id] = record.memory.version
+        sighted = [
+            held.id
+            for held in self._kept.sightings
+            if held.seq == seq and held.retired_seq is None and self._seen(held.id, scope)
+        ]
+        return [Touched(id, added.get(id), retired.get(id)) for id in dict.fromkeys([*added, *retired, *sighted])]
+
+    def commits_after(self, commit: str, ids: Iterable[str]) -> list[str]:
+        wanted, seq = set(ids), self._seq(commit)
+        later = {
+            number
+            for record in self._kept.records
+            if record.memory.id in wanted
+            for number in (record.added_seq, record.retired_seq)
+            if number is not None and number > seq
+        }
+        return [kept.id for kept in reversed(self._kept.commits) if kept.seq in later]
+
+    def changed_between(self, start: int, end: int) -> list[str]:
+        return sorted(
+            {
+                record.memory.id
+                for record in self._kept.records
+                for seq in (record.added_seq, record.retired_seq)
+                if seq is not None and start < seq <= end
+            }
+        )
+
+    # memories
+
+    def _believed(self, at: int | None) -> Iterator[tuple[int, Record]]:
+        for key, record in enumerate(self._kept.records):
+            if at is None:
+                if record.retired_seq is None:
+                    yield key, record
+            elif record.added_seq <= at and (record.retired_seq is None or record.retired_seq > at):
+                yield key, record
+
+    def _candidates(self, where: Where) -> Iterator[tuple[int, Record]]:
+        return iter(enumerate(self._kept.records)) if where.ever else self._believed(where.at)
+
+    def _fitting(self, where: Where) -> Iterator[tuple[int, Record]]:
+        candidates = self._candidates(where)
+        if where.retired:
+            last = {
+                r.memory.id: (key, r) for key, r in enumerate(self._kept.records) if where.at is None or r.added_seq <= where.at
+            }
+            candidates = iter(last.values())
+        return ((key, record) for key, record in candidates if fits(record.memory, where))
+
+    def _shown(self, record: Record, at: int | None) -> Memory:
+        sure = [
+            held.sighting.confidence
+            for held in self._kept.sightings
+            if held.id == record.memory.id
+            and held.key == record.key
+            and (
+                held.retired_seq is None
+                if at is None
+                else held.seq <= at and (held.retired_seq is None or held.retired_seq > at)
+            )
+        ]
+        memory = record.memory
+        if sure:
+            memory = replace(memory, confidence=effective_confidence(memory.trust, sure))
+        if at is not None and record.retired_seq is not None and record.retired_seq > at:
+            memory = replace(memory, retired_at=None)
+        return memory
+
+    def history(self, id: str, scope: Scope) -> list[Memory]:
+        return [self._shown(r, None) for r in self._kept.records if r.memory.id == id and visible(r.memory.audience, scope)]
+
+    def get(self, id: str, where: Where) -> Memory | None:
+        found = [record for _, record in self._fitting(where) if record.memory.id == id]
+        return self._shown(found[-1], where.at) if found else None
+
+    def scan(self, where: Where, after: str | None = None, limit: int | None = None) -> list[Memory]:
+        found = sorted(
+            (record for _, record in self._fitting(where) if after is None or record.memory.id > after),
+            key=lambda record: record.memory.id,
+        )
+        return [self._shown(record, where.at) for record in found[:limit]]
+
+    def newest(self, where: Where, limit: int) -> list[Match]:
+        found = sorted(
+            self._fitting(where),
+            key=lambda pair: (pair[1].memory.happened_at or pair[1].memory.recorded_at, pair[1].memory.id),
+            reverse=True,
+        )
+        return [Match(key, 0.0) for key, _ in found[:limit]]
+
+    def count(self, where: Where) -> dict[str, int]:
+        return dict(Counter(record.memory.kind for _, record in self._fitting(where)))
+
+    def find_key(self, key: bytes) -> Record | None:
+        found = [record for record in reversed(self._kept.records) if record.key == key]
+        return next((record for record in found if record.retired_seq is None), found[0] if found else None)
+
+    def fetch(self, keys: Sequence[int], at: int | None = None) -> list[Memory]:
+        return [self._shown(self._kept.records[key], at) for key in keys]
+
+    # looking
+
+    def search_words(self, query: Query, where: Where, limit: int, now: datetime) -> list[Match]:
+        texts = {key: Counter(terms(indexed_text(record.memory))) for key, record in self._candidates(where)}
+        average = sum(map(Counter.total, texts.values())) / max(1, len(texts))
+        scores: Counter[int] = Counter()
+        for variant, is_prefix in (
+            (v, p) for word in query.words for p in (False, True) for v in ((word.variants, word.prefixes)[p])
+        ):
+            counts = {
+                key: n
+                for key, text in texts.items()
+                if (n := sum(c for term, c in text.items() if term.startswith(variant)) if is_prefix else text[variant])
+            }
+            rarity = max(1e-6, math.log((len(texts) - len(counts) + 0.5) / (len(counts) + 0.5))) if counts else 0.0
+            for key, n in counts.items():
+                scores[key] += rarity * n * (_K1 + 1) / (n + _K1 * (1 - _B + _B * texts[key].total() / average))  # type: ignore[assignment]
+        found = [(key, record.memory) for key, record in self._fitting(where) if key in scores]
+        found.sort(key=lambda pair: (pair[1].valid_until is not None and pair[1].valid_until <= now, -scores[pair[0]], pair[0]))
+        return [Match(key, float(scores[key])) for key, _ in found[:limit]]
+
+    def search_vectors(self, values: Sequence[float] | Floats, model: str, grain: str, where: Where, limit: int) -> list[Match]:
+        kept = [vector for vector in self._kept.vectors if vector.model == model and vector.vector.grain == grain]
+        sought = unit(values, len(kept[0].values) if kept else None)
+        keys = {(r.memory.id, r.memory.version): key for key, r in self._fitting(where)}
+        best: dict[int, float] = {}
+        for vector in kept:
+            key = keys.get((vector.vector.id, vector.vector.version))
+            if key is not None:
+                best[key] = max(best.get(key, -1.0), float(sought @ vector.values))
+        ranked = sorted(best.items(), key=lambda pair: (-pair[1], pair[0]))
+        return [Match(key, score) for key, score in ranked[:limit]]
+
+    # sources and state
+
+    def citing(self, refs: Iterable[str]) -> list[Held]:
+        wanted = set(refs)
+        return [
+            held
+            for held in self._kept.sightings
+            if wanted & {*held.sighting.source.memory_ids, *held.sighting.source.message_ids}
+        ]
+
+    def sightings(self, id: str) -> list[Held]:
+        return [held for held in self._kept.sightings if held.id == id]
+
+    def state(self, kind: str, place: Scope, name: str = "") -> State | None:
+        return self._kept.states.get((kind, place, name))
+
+    def states(self, scope: Scope, kind: str | None = None) -> list[State]:
+        return sorted(
+            (state for state in self._kept.states.values() if kind in (None, state.kind) and visible(state.place, scope)),
+            key=lambda state: (state.kind, repr(state.place), state.name),
+        )
+
+    def copies(self) -> list[str]:
+        return list(self._kept.copies)
+
+
+class InMemoryDraft(InMemoryView):
+    """A commit on a copy of the space."""
+
+    def __init__(self, space: str, kept: _Space, secret: bytes, by: str, why: str, now: datetime) -> None:
+        super().__init__(space, kept)
+        last = kept.commits[-1] if kept.commits else None
+        self.at = max(now, last.at + MICROSECOND) if last else now
+        self.seq = last.seq + 1 if last else 1
+        self._secret, self._by, self._why = secret, by, why
+        self._mark = space_mark(space)
+        self._commit_id = f"c-{self._mark}-{new_tail(self.at)}"
+        self._ordinal = 0
+        self.changed = False
+
+    def begin(self) -> str:
+        """Write the commit's own entry, once something is to belong to it; return its id."""
+        if not self.changed:
+            self.changed = True
+            self._kept.commits.append(Commit(self._commit_id, self.seq, self.at, self._by, self._why))
+        return self._commit_id
+
+    def add(self, memory: Memory) -> Memory:
+        if self._kept.tombstones and not self._kept.tombstones.isdisjoint(barred_by(self._secret, memory)):
+            raise refusal(memory)
+        versions = [record.memory.version for record in self._kept.records if memory.id and record.memory.id == memory.id]
+        if versions:
+            self._retire(memory.id)
+        id = memory.id or f"m-{self._mark}-{new_tail(self.at, self._ordinal)}"
+        self._ordinal += 1
+        memory = replace(
+            memory,
+            id=id,
+            version=max(versions, default=memory.version - 1 if memory.id else 0) + 1,
+            recorded_at=self.at,
+            retired_at=None,
+            commit=self._commit_id,
+        )
+        self.begin()
+        self._kept.records.append(Record(memory, key_of(memory), self.seq, None))
+        return memory
+
+    def retire(self, id: str) -> None:
+        if not self._retire(id):
+            raise NotFound(f"no memory {id!r} here; it may be forgotten already")
+
+    def _retire(self, id: str) -> bool:
+        for key, record in enumerate(self._kept.records):
+            if record.memory.id == id and record.retired_seq is None:
+                self._kept.records[key] = replace(
+                    record, memory=replace(record.memory, retired_at=self.at), retired_seq=self.seq
+                )
+                gone = (id, record.memory.version)
+                self._kept.vectors = [kept for kept in self._kept.vectors if gone not in kept.vector.uses]
+                self.begin()
+                return True
+        return False
+
+    def sight(self, id: str, key: bytes, sighting: Sighting) -> None:
+        self.begin()
+        self._kept.sightings.append(Held(id, key, self.seq, None, sighting))
+
+    def retire_sightings(self, commit: str, ids: Iterable[str]) -> None:
+        wanted, seq = set(ids), self._seq(commit)
+        for place, held in enumerate(self._kept.sightings):
+            if held.id in wanted and held.seq == seq and held.retired_seq is None:
+                self._kept.sightings[place] = replace(held, retired_seq=self.seq)
+                self.begin()
+
+
+class InMemoryStore:
+    """Spaces in a dictionary."""
+
+    def __init__(self) -> None:
+        self._spaces: dict[str, _Space] = {}
+        self._lock = threading.RLock()
+        self._secret = secrets.token_bytes(32)
+        self._closed = False
+
+    def _space(self, space: str) -> _Space:
+        if self._closed:
+            raise StoreError("this mind is closed; open it again")
+        return self._spaces.get(space) or _Space()
+
+    def spaces(self) -> list[str]:
+        return sorted(self._spaces)
+
+    def space_of(self, mark: str) -> str | None:
+        return next((space for space in list(self._spaces) if space_mark(space) == mark), None)
+
+    @contextmanager
+    def reading(self, space: str) -> Iterator[InMemoryView]:
+        yield InMemoryView(space, self._space(space))
+
+    @contextmanager
+    def writing(self, space: str, by: str, why: str, now: datetime) -> Iterator[InMemoryDraft]:
+        with self._lock:
+            kept = self._space(space).copy()
+            draft = InMemoryDraft(space, kept, self._secret, by, why, now)
+            yield draft
+            if draft.changed:
+                self._spaces[space] = kept
+
+    def put_state(self, space: str, entries: Sequence[State], remove: Sequence[State] = ()) -> None:
+        with self._lock:
+            kept = self._space(space).copy()
+            for state in remove:
+                kept.states.pop((state.kind, state.place, state.name), None)
+            for state in entries:
+                kept.states[state.kind, state.place, state.name] = state
+            self._spaces[space] = kept
+
+    def put_vectors(self, space: str, model: str, vectors: Sequence[Vector]) -> int:
+        check_vectors(vectors)
+        with self._lock:
+            kept = self._space(space).copy()
+            current = {(r.memory.id, r.memory.version): r.retired_seq is None for r in kept.records}
+            length = next((len(old.values) for old in kept.vectors if old.model == model), None)
+            count = 0
+            for vector in vectors:
+                values = unit(vector.values, length)
+                if (vector.id, vector.version) in current and all(current.get(used) for used in vector.uses):
+                    place = (vector.id, vector.version, vector.grain, vector.part)
+                    kept.vectors = [
+                        old
+                        for old in kept.vectors
+                        if old.model != model or (old.vector.id, old.vector.version, old.vector.grain, old.vector.part) != place
+                    ]
+                    kept.vectors.append(_Kept(replace(vector, values=()), model, values))
+                    count += 1
+            self._spaces[space] = kept
+            return count
+
+    def erase(self, space: str, plan: Callable[[View], Erasure], by: str, now: datetime, dry_run: bool = False) -> Swept:
+        with self._lock:
+            kept = self._space(space).copy()
+            erasure = plan(InMemoryView(space, kept))
+            if dry_run or not (erasure.ids or erasure.sightings or erasure.states):
+                return Swept(erasure.ids, "", ())
+            ids = set(erasure.ids)
+            going = [record for record in kept.records if record.memory.id in ids]
+            for record in going:
+                kept.tombstones.update(tombstones(self._secret, record.memory))
+            seqs = {seq for r in going for seq in (r.added_seq, r.retired_seq) if seq is not None}
+            kept.gone += sorted({(seq, r.memory.id) for r in going for seq in (r.added_seq, r.retired_seq) if seq is not None})
+            kept.commits = [replace(commit, why="") if commit.seq in seqs else commit for commit in kept.commits]
+            kept.sightings = [held for held in kept.sightings if held.id not in ids and held not in erasure.sightings]
+            kept.records = [without(r, ids, kept.sightings) for r in kept.records if r.memory.id not in ids]
+            kept.vectors = [v for v in kept.vectors if ids.isdisjoint({v.vector.id, *(id for id, _ in v.vector.uses)})]
+            for state in erasure.states:
+                kept.states.pop((state.kind, state.place, state.name), None)
+            commit = InMemoryDraft(space, kept, self._secret, by, "erased", now).begin()
+            self._spaces[space] = kept
+            return Swept(erasure.ids, commit, tuple(PLACES))
+
+    def dump(self, space: str) -> Dump:
+        kept = self._space(space)
+        view = InMemoryView(space, kept)
+        return Dump(
+            space,
+            tuple(kept.commits),
+            tuple(kept.records),
+            tuple(kept.sightings),
+            tuple(view.states(Scope.owner(space))),
+        )
+
+    def restore(self, dump: Dump) -> bool:
+        with self._lock:
+            kept = self._space(dump.space)
+            if kept.commits or kept.states:
+                return False
+            kept = kept.copy()
+            kept.commits, kept.records, kept.sightings = list(dump.commits), list(dump.records), list(dump.sightings)
+            kept.states = {(state.kind, state.place, state.name): state for state in dump.states}
+            self._spaces[dump.space] = kept
+            return True
+
+    def barred(self, space: str, memories: Iterable[Memory]) -> set[str]:
+        marks = self._space(space).tombstones
+        return {memory.id for memory in memories if marks and not marks.isdisjoint(barred_by(self._secret, memory))}
+
+    def sizes(self) -> dict[str, int]:
+        return {}
+
+    def note_copy(self, space: str, what: str) -> None:
+        with self._lock:
+            if space in self._spaces:
+                self._spaces[space].copies.append(what)
+
+    def check(self) -> list[Report]:
+        return [Report(space, None, 0) for space in self.spaces()]
+
+    def close(self) -> None:
+        self._closed = True

@@ -1,0 +1,219 @@
+"""The embedded store: one SQLite file per space under `<home>/spaces`."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+
+from reverie.errors import Damaged, ReadOnly, SchemaTooNew, StoreError
+from reverie.memory.scope import Scope
+from reverie.memory.trace import Memory, space_mark
+from reverie.memory.working import State
+from reverie.store.base import PLACES, Dump, Erasure, Report, Swept, Vector, View, barred_by
+from reverie.store.in_memory import InMemoryStore
+from reverie.store.sqlite import erase
+from reverie.store.sqlite.commit import SqliteDraft
+from reverie.store.sqlite.connect import Folder, SpaceFile
+from reverie.store.sqlite.ledger import Ledger
+from reverie.store.sqlite.view import SqliteView
+
+
+class SqliteStore:
+    """Spaces in a folder."""
+
+    def __init__(self, home: Path) -> None:
+        self.home = home
+        if home.exists() and not home.is_dir():
+            raise StoreError(f"{home} is a file; give a folder to keep memories in")
+        try:
+            home.mkdir(mode=0o700, parents=True, exist_ok=True)
+            (home / "spaces").mkdir(mode=0o700, exist_ok=True)
+        except OSError as exc:
+            raise ReadOnly(f"the folder {home} cannot be made: {exc.strerror}; choose another home") from exc
+        if not os.access(home, os.W_OK | os.X_OK) or not os.access(home / "spaces", os.W_OK | os.X_OK):
+            raise ReadOnly(f"the folder {home} cannot be written; check who owns it, or choose another home")
+        for unfinished in (home / "spaces").glob(".new-*"):
+            if time.time() - unfinished.stat().st_mtime > 3600:
+                unfinished.unlink(missing_ok=True)
+        self.ledger = Ledger(home)
+        for unfinished in home.glob(".recover-*"):  # nobody recovers while we hold the ledger
+            shutil.rmtree(unfinished, ignore_errors=True)
+        self._folder = Folder(home / "spaces", self._settle, self.ledger.marks)
+        self._empty = InMemoryStore()
+
+    def spaces(self) -> list[str]:
+        names = []
+        for path in self._folder.files():
+            try:
+                names.append(self._folder.name_of(path))
+            except (Damaged, SchemaTooNew):
+                continue  # health() reports it; the others can still be used
+        return sorted(names)
+
+    def space_of(self, mark: str) -> str | None:
+        return self._folder.space_of(mark)
+
+    @contextmanager
+    def reading(self, space: str) -> Iterator[View]:
+        self._look_at_ledger()
+        with self._folder.use(space) as file:
+            if file is None:
+                with self._empty.reading(space) as nothing:
+                    yield nothing
+            else:
+                with file.reader() as connection:
+                    yield SqliteView(file, connection)
+
+    @contextmanager
+    def writing(self, space: str, by: str, why: str, now: datetime) -> Iterator[SqliteDraft]:
+        with self._drafting(space, by, why, now) as draft:
+            yield draft
+
+    @contextmanager
+    def _drafting(self, space: str, by: str, why: str, now: datetime) -> Iterator[SqliteDraft]:
+        with self._folder.use(space, create=True) as file:
+            assert file is not None
+            with file.lock:
+                connection = file.writer
+                connection.execute("BEGIN IMMEDIATE")
+                try:
+                    yield SqliteDraft(file, connection, self.ledger.secret, by, why, now)
+                    connection.execute("COMMIT")
+                except BaseException:
+                    if connection.in_transaction:
+                        connection.execute("ROLLBACK")
+                    raise
+
+    def put_state(self, space: str, entries: Sequence[State], remove: Sequence[State] = ()) -> None:
+        if not entries and not self._folder.path_of(space).exists():
+            return
+        with self._drafting(space, "", "", datetime.now(UTC)) as draft:
+            draft.put_state(entries, remove)
+
+    def put_vectors(self, space: str, model: str, vectors: Sequence[Vector]) -> int:
+        with self._drafting(space, "", "", datetime.now(UTC)) as draft:
+            return draft.put_vectors(model, vectors)
+
+    def erase(self, space: str, plan: Callable[[View], Erasure], by: str, now: datetime, dry_run: bool = False) -> Swept:
+        with self._folder.use(space) as file:
+            if file is None:
+                return self._empty.erase(space, plan, by, now, dry_run=True)
+            with file.lock:
+                ids, commit, marks = erase.begin(file, self.ledger.secret, plan, by, now, dry_run)
+                if not commit:
+                    return Swept(ids, "", ())
+                erase.step("decided")
+                self.ledger.write(space_mark(space), marks)
+                erase.step("noted")
+                pending = erase.finish(file, self.ledger.secret, now, self._folder.aside)
+                self.ledger.touch()
+                return Swept(ids, commit, tuple(place for place in PLACES if place not in pending), pending)
+
+    def _settle(self, file: SpaceFile) -> None:
+        with file.lock:
+            if marks := erase.unfinished(file):
+                self.ledger.write(file.mark, marks)
+            erase.finish(file, self.ledger.secret, datetime.now(UTC), self._folder.aside)
+
+    def _look_at_ledger(self) -> None:
+        """Empty the caches when any process erased something."""
+        if self.ledger.changed():
+            for file in self._folder.each_open():
+                with file.lock:
+                    file.caches.clear()
+
+    def dump(self, space: str) -> Dump:
+        with self.reading(space) as view:
+            if not isinstance(view, SqliteView):
+                return Dump(space)
+            owner = Scope.owner(space)
+            return Dump(
+                space,
+                tuple(reversed(view.commits(owner))),
+                tuple(view.records("1")),
+                tuple(view.held("1")),
+                tuple(view.states(owner)),
+            )
+
+    def restore(self, dump: Dump) -> bool:
+        with self._drafting(dump.space, "", "", datetime.now(UTC)) as draft:
+            return draft.restore(dump)
+
+    def barred(self, space: str, memories: Iterable[Memory]) -> set[str]:
+        with self._folder.use(space) as file:
+            if file is None:
+                seeded = set(self.ledger.marks(space_mark(space)))
+                return {m.id for m in memories if seeded and not seeded.isdisjoint(barred_by(self.ledger.secret, m))}
+            with file.lock:
+                draft = SqliteDraft(file, file.writer, self.ledger.secret, "", "", datetime.now(UTC))
+                return {memory.id for memory in memories if draft.is_barred(memory)}
+
+    def bar(self, space: str, marks: Iterable[bytes]) -> None:
+        """Add tombstones to a space, for a file that came from elsewhere."""
+        with self._drafting(space, "", "", datetime.now(UTC)) as draft:
+            for mark in marks:
+                draft.rows("INSERT OR IGNORE INTO tombstones VALUES(?)", (mark,))
+
+    def file_of(self, space: str) -> Path:
+        """Return the file of a space."""
+        return self._folder.path_of(space)
+
+    def sizes(self) -> dict[str, int]:
+        return {space: self.file_of(space).stat().st_size for space in self.spaces()}
+
+    def note_copy(self, space: str, what: str) -> None:
+        if self._folder.path_of(space).exists():
+            with self._drafting(space, "", "", datetime.now(UTC)) as draft:
+                draft.rows("INSERT OR IGNORE INTO copies VALUES(?)", (what,))
+
+    def copy_to(self, space: str, path: Path) -> None:
+        """Write a consistent copy of a space's file."""
+        with self._folder.use(space) as file:
+            assert file is not None
+            with file.lock:
+                file.writer.execute("VACUUM INTO ?", (str(path),))
+
+    def check(self) -> list[Report]:
+        return [self._check(path) for path in self._folder.files()]
+
+    def _check(self, path: Path) -> Report:
+        space, problems, warnings = path.name, [], []
+        size = path.stat().st_size
+        if path.stat().st_mode & 0o077:
+            warnings.append(f"{path} can be read by other users of this machine; chmod 600 it")
+        try:
+            space = self._folder.name_of(path)
+            with self._folder.use(space) as file:
+                assert file is not None
+                with file.lock:
+                    connection = file.writer
+                    problems += [
+                        str(row[0]) for row in connection.execute("PRAGMA integrity_check(5)").fetchall() if row[0] != "ok"
+                    ]
+                    for table, rows in (
+                        ("words_now", "retired_seq IS NULL"),
+                        ("words_past", "retired_seq IS NOT NULL"),
+                    ):
+                        connection.execute(f"INSERT INTO {table}({table}) VALUES('integrity-check')")
+                        indexed, kept = connection.execute(
+                            f"SELECT (SELECT count(*) FROM {table}_docsize), (SELECT count(*) FROM versions WHERE {rows})"
+                        ).fetchall()[0]
+                        if indexed != kept:
+                            problems.append(f"{table} knows {indexed} of {kept} versions")
+                    if connection.execute("SELECT 1 FROM meta WHERE name = 'unswept'").fetchall():
+                        warnings.append("an erase is still pending: close the process that is reading this space")
+        except StoreError as exc:
+            problems.append(str(exc))
+        return Report(space, str(path), size, tuple(problems), tuple(warnings))
+
+    def close(self) -> None:
+        for file in self._folder.each_open():
+            with file.lock:
+                erase.finish(file, self.ledger.secret, datetime.now(UTC), self._folder.aside)
+        self._folder.close()
+        self.ledger.close()

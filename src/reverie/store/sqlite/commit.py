@@ -1,0 +1,247 @@
+"""Writing a space: one commit, alone in its file until it ends."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from reverie.errors import NotFound
+from reverie.memory.language import terms
+from reverie.memory.scope import Scope
+from reverie.memory.trace import MICROSECOND, Memory, Sighting, from_micros, micros, new_tail
+from reverie.memory.working import State
+from reverie.store.base import Dump, Held, Record, Vector, barred_by, check_vectors, indexed_text, key_of, refusal, unit
+from reverie.store.sqlite.view import Bind, SqliteView, state_key, write_source
+
+if TYPE_CHECKING:
+    import apsw
+
+    from reverie.store.sqlite.connect import SpaceFile
+
+
+class SqliteDraft(SqliteView):
+    """A commit being written on the locked writer connection."""
+
+    def __init__(self, file: SpaceFile, connection: apsw.Connection, secret: bytes, by: str, why: str, now: datetime) -> None:
+        super().__init__(file, connection)
+        last = self.rows("SELECT seq, at FROM commits ORDER BY seq DESC LIMIT 1")
+        self.seq_now = last[0][0] + 1 if last else 1
+        self.at = max(now, from_micros(last[0][1]) + MICROSECOND) if last else now
+        self.commit_tail = new_tail(self.at)
+        self.changed = False
+        self._secret, self._by, self._why = secret, by, why
+        self._ordinal = 0
+        self._scopes: dict[Scope, int] = {}
+        self._tombstones: bool | None = None
+
+    def begin(self) -> None:
+        """Write the commit's own row, once something is to belong to it."""
+        if not self.changed:
+            self.changed = True
+            self.rows(
+                "INSERT INTO commits VALUES(?, ?, ?, ?, ?)",
+                (self.seq_now, self.commit_tail, micros(self.at), self._by, self._why),
+            )
+
+    def add(self, memory: Memory) -> Memory:
+        if self.is_barred(memory):
+            raise refusal(memory)
+        self.begin()
+        version = memory.version if memory.id else 1
+        if memory.id:
+            last = self.rows("SELECT version FROM versions WHERE id = ? ORDER BY version DESC LIMIT 1", (self.tail(memory.id),))
+            if last:
+                version = last[0][0] + 1
+                self._retire(memory.id)
+        memory = replace(
+            memory,
+            id=memory.id or self.full("m", new_tail(self.at, self._ordinal)),
+            version=version,
+            recorded_at=self.at,
+            retired_at=None,
+            commit=self.full("c", self.commit_tail),
+        )
+        self._ordinal += 1
+        self.insert(Record(memory, key_of(memory), self.seq_now, None))
+        return memory
+
+    def is_barred(self, memory: Memory) -> bool:
+        """Tell whether a memory was erased here."""
+        if self._tombstones is None:
+            self._tombstones = bool(self.value("SELECT EXISTS (SELECT 1 FROM tombstones)"))
+        if not self._tombstones:
+            return False
+        marks = barred_by(self._secret, memory)
+        return bool(self.value(f"SELECT EXISTS (SELECT 1 FROM tombstones WHERE mark IN ({','.join('?' * len(marks))}))", marks))
+
+    def insert(self, record: Record) -> None:
+        """Write a version's rows and its words."""
+        memory = record.memory
+        self.rows(
+            "INSERT INTO versions(id, version, kind, audience, origin, subject, trust, confidence, pinned, happened,"
+            " valid_from, valid_until, added_seq, retired_seq, key) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                self.tail(memory.id), memory.version, memory.kind, self._scope(memory.audience), self._scope(memory.origin),
+                memory.subject, memory.trust, memory.confidence, int(memory.pinned), _micros(memory.happened_at),
+                _micros(memory.valid_from), _micros(memory.valid_until), record.added_seq, record.retired_seq, record.key,
+            ),
+        )  # fmt: skip
+        v = self._connection.last_insert_rowid()
+        self.rows(
+            "INSERT INTO texts VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                v, memory.text, memory.title, _json(memory.tags), _json(memory.extra), memory.speaker, memory.role,
+                memory.message_id, memory.reply_to, write_source(memory.source), _json(memory.replaces),
+            ),
+        )  # fmt: skip
+        table = "words_now" if record.retired_seq is None else "words_past"
+        self.rows(f"INSERT INTO {table}(rowid, terms) VALUES(?, ?)", (v, " ".join(terms(indexed_text(memory)))))
+
+    def _scope(self, scope: Scope) -> int:
+        """Return the number of a scope; looked up anew in each commit, since an erase may have taken it away."""
+        if scope not in self._scopes:
+            parts = (scope.channel, scope.session, scope.person)
+            found = self.value(
+                "SELECT n FROM scopes WHERE ifnull(channel, '') = ? AND ifnull(session, '') = ? AND ifnull(person, '') = ?",
+                tuple(part or "" for part in parts),
+            )
+            if found is None:
+                self.rows("INSERT INTO scopes(channel, session, person) VALUES(?, ?, ?)", parts)
+                found = self._connection.last_insert_rowid()
+            self._scopes[scope] = found
+        return self._scopes[scope]
+
+    def retire(self, id: str) -> None:
+        if not self._retire(id):
+            raise NotFound(f"no memory {id!r} here; it may be forgotten already")
+
+    def _retire(self, id: str) -> bool:
+        active = self.rows("SELECT v FROM versions WHERE id = ? AND retired_seq IS NULL", (self.tail(id),))
+        if not active:
+            return False
+        self.begin()
+        v = active[0][0]
+        memory = self.fetch([v])[0]
+        self.rows("UPDATE versions SET retired_seq = ? WHERE v = ?", (self.seq_now, v))
+        self.rows("DELETE FROM words_now WHERE rowid = ?", (v,))
+        self.rows("INSERT INTO words_past(rowid, terms) VALUES(?, ?)", (v, " ".join(terms(indexed_text(memory)))))
+        self.drop_vectors("vec IN (SELECT vec FROM vector_uses WHERE v = ?)", (v,))
+        return True
+
+    def sight(self, id: str, key: bytes, sighting: Sighting) -> None:
+        self.begin()
+        self.insert_sighting(Held(id, key, self.seq_now, None, sighting))
+
+    def insert_sighting(self, held: Held) -> None:
+        """Write a sighting and what it cites."""
+        source = held.sighting.source
+        self.rows(
+            "INSERT INTO sightings(id, key, seq, retired_seq, source, at, confidence) VALUES(?, ?, ?, ?, ?, ?, ?)",
+            (
+                self.tail(held.id), held.key, held.seq, held.retired_seq, write_source(source),
+                micros(held.sighting.at), held.sighting.confidence,
+            ),
+        )  # fmt: skip
+        s = self._connection.last_insert_rowid()
+        for ref in {*source.memory_ids, *source.message_ids}:
+            self.rows("INSERT INTO cites VALUES(?, ?)", (ref, s))
+
+    def retire_sightings(self, commit: str, ids: Iterable[str]) -> None:
+        tails = json.dumps([self.tail(id) for id in ids])
+        going = self.rows(
+            "SELECT s FROM sightings WHERE seq = ? AND retired_seq IS NULL AND id IN (SELECT value FROM json_each(?))",
+            (self.seq(commit), tails),
+        )
+        if going:
+            self.begin()
+            for (s,) in going:
+                self.rows("UPDATE sightings SET retired_seq = ? WHERE s = ?", (self.seq_now, s))
+
+    # beside the commits
+
+    def put_state(self, entries: Sequence[State], remove: Sequence[State]) -> None:
+        """Write and remove session state."""
+        for state in remove:
+            self.rows(
+                "DELETE FROM state WHERE kind = ? AND channel = ? AND session = ? AND person = ? AND name = ?",
+                state_key(state.kind, state.place, state.name),
+            )
+        for state in entries:
+            self.rows(
+                "INSERT OR REPLACE INTO state VALUES(?, ?, ?, ?, ?, ?, ?)",
+                (
+                    *state_key(state.kind, state.place, state.name),
+                    json.dumps(dict(state.value), ensure_ascii=False),
+                    micros(state.updated_at),
+                ),
+            )
+
+    def put_vectors(self, model: str, vectors: Sequence[Vector]) -> int:
+        """Keep vectors of versions that are still there."""
+        import numpy as np
+
+        check_vectors(vectors)
+        if not vectors:
+            return 0
+        self.rows("INSERT OR IGNORE INTO models(name, length) VALUES(?, ?)", (model, len(vectors[0].values)))
+        number, length = self.rows("SELECT model, length FROM models WHERE name = ?", (model,))[0]
+        count = 0
+        for vector in vectors:
+            data = unit(vector.values, length).astype(np.float16).tobytes()
+            v = self._version(vector.id, vector.version)
+            uses = [self._version(id, version, " AND retired_seq IS NULL") for id, version in vector.uses]
+            if v is None or None in uses:
+                continue
+            self.drop_vectors("v = ? AND grain = ? AND part = ? AND model = ?", (v, vector.grain, vector.part, number))
+            self.rows(
+                "INSERT INTO vectors(v, grain, part, model, data) VALUES(?, ?, ?, ?, ?)",
+                (v, vector.grain, vector.part, number, data),
+            )
+            vec = self._connection.last_insert_rowid()
+            for used in uses:
+                self.rows("INSERT OR IGNORE INTO vector_uses VALUES(?, ?)", (used, vec))
+            count += 1
+        return count
+
+    def _version(self, id: str, version: int, condition: str = "") -> int | None:
+        found: int | None = self.value(
+            f"SELECT v FROM versions WHERE id = ? AND version = ?{condition}", (self.tail(id), version)
+        )
+        return found
+
+    def drop_vectors(self, condition: str, bind: Sequence[Bind]) -> None:
+        """Take vectors away, so that every cache of them is read again."""
+        going = self.rows(f"SELECT vec FROM vectors WHERE {condition}", bind)
+        for (vec,) in going:
+            self.rows("DELETE FROM vectors WHERE vec = ?", (vec,))
+            self.rows("DELETE FROM vector_uses WHERE vec = ?", (vec,))
+        if going:
+            self.rows("UPDATE meta SET value = value + 1 WHERE name = 'epoch'")
+
+    def restore(self, dump: Dump) -> bool:
+        """Fill an empty file from a dump."""
+        if self.value("SELECT EXISTS (SELECT 1 FROM commits) OR EXISTS (SELECT 1 FROM state)"):
+            return False
+        for commit in dump.commits:
+            self.rows(
+                "INSERT INTO commits VALUES(?, ?, ?, ?, ?)",
+                (commit.seq, commit.id.rpartition("-")[2], micros(commit.at), commit.by, commit.why),
+            )
+        for record in dump.records:
+            self.insert(record)
+        for held in dump.sightings:
+            self.insert_sighting(held)
+        self.put_state(dump.states, ())
+        return True
+
+
+def _micros(moment: datetime | None) -> int | None:
+    return None if moment is None else micros(moment)
+
+
+def _json(value: object) -> str | None:
+    """Return JSON; None for what is empty, so that plain rows stay small."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")) if value else None

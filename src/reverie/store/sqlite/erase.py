@@ -1,0 +1,274 @@
+"""Erasing: gone from every place, and seen to be gone.
+
+First the tombstones and the intention are made durable, so that a crash at any later point ends in the erase being
+finished, never in half of one. Then one transaction empties every place of `PLACES`; the full-text indexes are merged,
+since FTS5 keeps deleted words until then; the log is folded into the file and cut to nothing; and the raw file is searched
+for what should be gone. About one text in a thousand survives in the gaps of pages: only then is the file rebuilt.
+"""
+
+from __future__ import annotations
+
+import json
+import mmap
+import time
+from collections.abc import Callable, Iterable
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from reverie.memory.language import terms
+from reverie.store.base import Erasure, Record, View, indexed_text, tombstones, without
+from reverie.store.sqlite.commit import SqliteDraft
+from reverie.store.sqlite.connect import BUSY_MS
+from reverie.store.sqlite.view import state_key, write_source
+
+if TYPE_CHECKING:
+    import apsw
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from reverie.store.sqlite.connect import SpaceFile
+
+PATIENCE_S = 2.0  # how long to wait for readers of this and other processes to end
+PIECE = 48
+_AFTER_COMMIT = ("log", "gaps")
+
+
+def step(name: str) -> None:
+    """Mark that a step was taken; tests stop the process here."""
+
+
+def begin(
+    file: SpaceFile, secret: bytes, plan: Callable[[View], Erasure], by: str, now: datetime, dry_run: bool
+) -> tuple[tuple[str, ...], str, list[bytes]]:
+    """Decide what goes, and make that decision durable. Return the ids, the commit, and the tombstones."""
+    connection = file.writer
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        draft = SqliteDraft(file, connection, secret, by, "erased", now)
+        erasure = plan(draft)
+        if dry_run or not (erasure.ids or erasure.sightings or erasure.states):
+            connection.execute("ROLLBACK")
+            return erasure.ids, "", []
+        marks = {mark for record in _records(draft, erasure.ids) for mark in tombstones(secret, record.memory)}
+        connection.executemany("INSERT OR IGNORE INTO tombstones VALUES(?)", [(mark,) for mark in sorted(marks)])
+        intention = {
+            "ids": [draft.tail(id) for id in erasure.ids],
+            "sightings": [
+                draft.value(
+                    "SELECT s FROM sightings WHERE id = ? AND key = ? AND seq = ? AND source IS ?",
+                    (draft.tail(held.id), held.key, held.seq, write_source(held.sighting.source)),
+                )
+                for held in erasure.sightings
+            ],
+            "states": [state_key(state.kind, state.place, state.name) for state in erasure.states],
+        }
+        draft.begin()
+        draft.rows("INSERT OR REPLACE INTO meta VALUES('erasing', ?)", (json.dumps(intention),))
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
+    return erasure.ids, draft.full("c", draft.commit_tail), sorted(marks)
+
+
+def unfinished(file: SpaceFile) -> list[bytes]:
+    """Return the tombstones of a file whose erase was decided but not carried out; a crash may have come before the ledger."""
+    if _meta(file.writer, "erasing") is None:
+        return []
+    marks: list[Any] = file.writer.execute("SELECT mark FROM tombstones").fetchall()
+    return [mark for (mark,) in marks]
+
+
+def finish(file: SpaceFile, secret: bytes, now: datetime, aside: Path) -> tuple[str, ...]:
+    """Carry out what was decided, whoever decided it; return the places that a reader still keeps from being cleared."""
+    connection = file.writer
+    needles: set[bytes] | None = None
+    wanted = _meta(connection, "erasing")
+    if wanted is not None:
+        intention = json.loads(str(wanted))
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            needles = _empty(SqliteDraft(file, connection, secret, "owner", "erased", now), intention)
+            connection.execute("COMMIT")
+        except BaseException:
+            connection.execute("ROLLBACK")
+            raise
+        step("emptied")
+    elif _meta(connection, "unswept") is None:
+        return ()
+    file.caches.clear()
+    for copy in aside.glob(f"*.{file.mark}.*"):
+        copy.unlink(missing_ok=True)
+    step("aside")
+    if not _fold_log(connection):
+        return _AFTER_COMMIT
+    step("folded")
+    # Without needles (a crash, or a reader that was in the way) there is nothing to search for: rebuild.
+    if needles is None or found_in(needles, (file.path,)):
+        connection.execute("VACUUM")
+        step("rebuilt")
+        if not _fold_log(connection):
+            return _AFTER_COMMIT
+    connection.execute("DELETE FROM meta WHERE name = 'unswept'")
+    _fold_log(connection)
+    step("swept")
+    return ()
+
+
+def _empty(draft: SqliteDraft, intention: dict[str, list[object]]) -> set[bytes]:
+    """Take everything out of the tables; return what must not be found in the file any more."""
+    tails = json.dumps(intention["ids"])
+    chosen = "IN (SELECT value FROM json_each(?))"
+    ids = {draft.full("m", str(tail)) for tail in intention["ids"]}
+    going = _records(draft, ids)
+    needles = {piece for record in going for piece in _pieces(record)}
+    words = {term for record in going for term in terms(indexed_text(record.memory))}
+    versions = f"SELECT v FROM versions WHERE id {chosen}"
+
+    for column in ("added_seq", "retired_seq"):
+        draft.rows(
+            f"INSERT OR IGNORE INTO gone SELECT {column}, id FROM versions WHERE {column} IS NOT NULL AND id {chosen}",
+            (tails,),
+        )
+    draft.rows(
+        f"UPDATE commits SET why = '' WHERE why <> 'erased' AND seq IN (SELECT seq FROM gone WHERE id {chosen})",
+        (tails,),
+    )
+    draft.drop_vectors(f"v IN ({versions}) OR vec IN (SELECT vec FROM vector_uses WHERE v IN ({versions}))", (tails, tails))
+    for table in ("words_now", "words_past"):
+        draft.rows(f"DELETE FROM {table} WHERE rowid IN ({versions})", (tails,))
+    draft.rows(f"DELETE FROM texts WHERE v IN ({versions})", (tails,))
+    draft.rows(f"DELETE FROM versions WHERE id {chosen}", (tails,))
+    sightings = json.dumps(intention["sightings"])
+    resting = draft.held(f"s {chosen}", (sightings,))
+    needles |= {piece for held in resting for piece in _cut(held.sighting.source.quote)}
+    for condition, bind in ((f"id {chosen}", tails), (f"s {chosen}", sightings)):
+        draft.rows(f"DELETE FROM cites WHERE s IN (SELECT s FROM sightings WHERE {condition})", (bind,))
+        draft.rows(f"DELETE FROM sightings WHERE {condition}", (bind,))
+    _cut_out(draft, ids, {held.id for held in resting})
+    for key in intention["states"]:
+        bind_state = tuple(str(part) for part in key) if isinstance(key, list) else ()
+        gone = draft.value("SELECT value FROM state WHERE (kind, channel, session, person, name) = (?, ?, ?, ?, ?)", bind_state)
+        needles |= {piece for text in _strings(json.loads(str(gone or "null"))) for piece in _cut(text)}
+        draft.rows("DELETE FROM state WHERE (kind, channel, session, person, name) = (?, ?, ?, ?, ?)", bind_state)
+    draft.rows("DELETE FROM scopes WHERE n NOT IN (SELECT audience FROM versions UNION SELECT origin FROM versions)")
+    draft.rows("DELETE FROM models WHERE model NOT IN (SELECT model FROM vectors)")
+    for table in ("words_now", "words_past"):
+        draft.rows(f"INSERT INTO {table}({table}) VALUES('optimize')")
+    draft.rows("DELETE FROM meta WHERE name = 'erasing'")
+    draft.rows("INSERT OR REPLACE INTO meta VALUES('unswept', 1)")
+    draft.rows("UPDATE meta SET value = value + 1 WHERE name = 'epoch'")
+    return needles | {term.encode() for term in words if len(term.encode()) >= 6} - vocabulary(draft)
+
+
+def _cut_out(draft: SqliteDraft, ids: set[str], resting: set[str]) -> None:
+    """Rewrite what outlives the erase but quoted or merged the erased: the one place where a version is touched."""
+    merged = draft.rows("SELECT v, replaces FROM texts WHERE replaces IS NOT NULL")
+    tails = json.dumps([draft.tail(id) for id in resting])
+    touched = [v for v, replaces in merged if ids & set(json.loads(str(replaces)))]
+    touched += [v for (v,) in draft.rows("SELECT v FROM versions WHERE id IN (SELECT value FROM json_each(?))", (tails,))]
+    for v in touched:
+        record = draft.records("m.v = ?", (v,))[0]
+        left = without(record, ids, draft.sightings(record.memory.id)).memory
+        draft.rows(
+            "UPDATE texts SET source = ?, replaces = ? WHERE v = ?",
+            (write_source(left.source), json.dumps(left.replaces) if left.replaces else None, v),
+        )
+
+
+def vocabulary(draft: SqliteDraft) -> set[bytes]:
+    """Return every word that the full-text indexes hold."""
+    found: set[bytes] = set()
+    for table in ("words_now", "words_past"):
+        draft.rows(f"CREATE VIRTUAL TABLE temp.vocabulary USING fts5vocab(main, {table}, row)")
+        found |= {str(term).encode() for (term,) in draft.rows("SELECT term FROM temp.vocabulary")}
+        draft.rows("DROP TABLE temp.vocabulary")
+    return found
+
+
+def _records(draft: SqliteDraft, ids: Iterable[str]) -> list[Record]:
+    tails = json.dumps([draft.tail(id) for id in ids])
+    return draft.records("m.id IN (SELECT value FROM json_each(?))", (tails,))
+
+
+def _pieces(record: Record) -> set[bytes]:
+    memory = record.memory
+    texts = (memory.text, memory.title, memory.source.quote, *_strings(memory.extra))
+    return {piece for text in texts for piece in _cut(text)}
+
+
+def _strings(value: object) -> list[str]:
+    if isinstance(value, str):
+        return [value]
+    if isinstance(value, dict):
+        return [text for part in value.values() for text in _strings(part)]
+    return [text for part in value for text in _strings(part)] if isinstance(value, list) else []
+
+
+def _cut(text: str | None) -> set[bytes]:
+    """Return the start, middle and end of a text, as written and as JSON: long texts are split over pages."""
+    pieces: set[bytes] = set()
+    for form in (text or "", json.dumps(text or "")[1:-1]):
+        raw = form.encode()
+        for start in {0, max(0, len(raw) // 2 - PIECE // 2), max(0, len(raw) - PIECE)}:
+            if len(piece := raw[start : start + PIECE]) >= 6:
+                pieces.add(piece)
+    return pieces
+
+
+def found_in(needles: set[bytes], paths: Iterable[Path]) -> set[bytes]:
+    """Return those of `needles` that occur in the raw bytes of any file, in one pass over each."""
+    import numpy as np
+
+    by_anchor: dict[int, list[bytes]] = {}
+    for needle in needles:
+        by_anchor.setdefault(int.from_bytes(needle[:4], "little"), []).append(needle)
+    anchors = np.array(sorted(by_anchor), np.uint32)
+    filter_ = np.zeros(1 << 16, bool)
+    filter_[_hashed(anchors)] = True
+    found: set[bytes] = set()
+    for path in paths:
+        if not path.exists() or not path.stat().st_size or not needles:
+            continue
+        with path.open("rb") as handle, mmap.mmap(handle.fileno(), 0, access=mmap.ACCESS_READ) as raw:
+            for start in range(0, len(raw), 1 << 22):
+                chunk = raw[start : start + (1 << 22) + PIECE]
+                for shift in range(4):
+                    windows = (
+                        np.frombuffer(chunk, np.uint32, (len(chunk) - shift) // 4, shift)
+                        if len(chunk) > shift + 3
+                        else anchors[:0]
+                    )
+                    near = np.flatnonzero(filter_[_hashed(windows)])
+                    for place in near[np.isin(windows[near], anchors)]:
+                        at = int(place) * 4 + shift
+                        found.update(n for n in by_anchor[int(windows[place])] if chunk.startswith(n, at))
+    return found
+
+
+def _hashed(numbers: NDArray[np.uint32]) -> NDArray[np.uint32]:
+    import numpy as np
+
+    return (numbers * np.uint32(2654435761)) >> np.uint32(16)
+
+
+def _fold_log(connection: apsw.Connection) -> bool:
+    """Move the log into the file and cut it to nothing; False while a reader, here or in another process, is in the way."""
+    connection.set_busy_timeout(100)
+    try:
+        deadline = time.monotonic() + PATIENCE_S
+        while True:
+            busy, *_ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()[0]
+            if not busy:
+                return True
+            if time.monotonic() > deadline:
+                return False
+    finally:
+        connection.set_busy_timeout(BUSY_MS)
+
+
+def _meta(connection: apsw.Connection, name: str) -> object:
+    row = connection.execute("SELECT value FROM meta WHERE name = ?", (name,)).fetchone()
+    return row[0] if row else None

@@ -1,0 +1,55 @@
+"""Putting database files back: they are checked and cleared in a folder of their own before they take anyone's place."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+from pathlib import Path
+from types import TracebackType
+
+from reverie.errors import ReadOnly
+from reverie.memory.trace import space_mark
+from reverie.store.sqlite.connect import put_in_place
+from reverie.store.sqlite.ledger import Ledger
+
+
+class Staging:
+    """A home inside the home, with the same erase key; holds the home alone until it is left."""
+
+    def __init__(self, home: Path) -> None:
+        self._home = home
+        try:
+            (home / "spaces").mkdir(mode=0o700, parents=True, exist_ok=True)
+            home.chmod(0o700)
+            self._ledger = Ledger(home, alone=True)
+            self.path = home / f".recover-{secrets.token_hex(4)}"
+            self.spaces = self.path / "spaces"
+            self.path.mkdir(mode=0o700)
+            self.spaces.mkdir(mode=0o700)
+            shutil.copy(home / "erase.key", self.path / "erase.key")
+        except OSError as exc:
+            raise ReadOnly(f"the home {home} cannot be written: {exc.strerror}; choose another") from exc
+
+    def tombstones(self, space: str) -> list[bytes]:
+        """Return what was erased from a space of this home."""
+        return self._ledger.marks(space_mark(space))
+
+    def put_in_place(self) -> None:
+        """Move the files to their names; those that were there are put aside, with their logs."""
+        aside = self._home / "aside"
+        for new in sorted(self.spaces.glob("*.db")):
+            old = self._home / "spaces" / new.name
+            stem = f"{old.stem}.recover.{secrets.token_hex(4)}.db"
+            for suffix in ("-wal", "-shm", ""):
+                if (part := old.with_name(old.name + suffix)).exists():
+                    aside.mkdir(mode=0o700, exist_ok=True)
+                    os.replace(part, aside / f"{stem}{suffix}")
+            put_in_place(new, old, replace=True)
+
+    def __enter__(self) -> Staging:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        shutil.rmtree(self.path, ignore_errors=True)
+        self._ledger.close()

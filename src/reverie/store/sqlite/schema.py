@@ -1,0 +1,81 @@
+"""The tables of one space, as the steps that build them.
+
+The number of steps taken is the file's `user_version`; a new file takes all of them, an older one the rest, after a copy
+was put aside. Steps are never changed once released, only added.
+
+What a search has to look at for every candidate (audience, times, seqs) sits in the narrow `versions`; the words
+themselves in `texts`: with both in one table a search among 100,000 rows took a third longer. Texts are never
+indexed by value, since an index keeps copies that an erase would have to chase: `key` is a hash.
+"""
+
+from __future__ import annotations
+
+from reverie.memory.language import FTS_TOKENIZE
+
+APPLICATION_ID = 0x52455645  # "REVE", so that any other SQLite file is recognised as not ours
+
+_FIRST = f"""
+CREATE TABLE meta(name TEXT PRIMARY KEY, value) WITHOUT ROWID;
+CREATE TABLE commits(
+    seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, at INTEGER NOT NULL, by TEXT NOT NULL, why TEXT NOT NULL);
+CREATE TABLE scopes(n INTEGER PRIMARY KEY, channel TEXT, session TEXT, person TEXT);
+CREATE UNIQUE INDEX scopes_parts ON scopes(ifnull(channel, ''), ifnull(session, ''), ifnull(person, ''));
+CREATE TABLE versions(
+    v INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL, version INTEGER NOT NULL, kind TEXT NOT NULL,
+    audience INTEGER NOT NULL, origin INTEGER NOT NULL, subject TEXT, trust TEXT NOT NULL, confidence REAL NOT NULL,
+    pinned INTEGER NOT NULL, happened INTEGER, valid_from INTEGER, valid_until INTEGER,
+    added_seq INTEGER NOT NULL, retired_seq INTEGER, key BLOB);
+CREATE UNIQUE INDEX versions_id ON versions(id, version);
+CREATE INDEX versions_key ON versions(key) WHERE key IS NOT NULL;
+CREATE INDEX versions_added ON versions(added_seq);
+CREATE INDEX versions_retired ON versions(retired_seq) WHERE retired_seq IS NOT NULL;
+CREATE INDEX versions_session ON versions(origin, happened) WHERE retired_seq IS NULL;
+CREATE TABLE texts(
+    v INTEGER PRIMARY KEY, text TEXT NOT NULL, title TEXT, tags TEXT, extra TEXT, speaker TEXT, role TEXT,
+    message_id TEXT, reply_to TEXT, source TEXT, replaces TEXT);
+CREATE INDEX texts_message ON texts(message_id) WHERE message_id IS NOT NULL;
+CREATE TABLE sightings(
+    s INTEGER PRIMARY KEY, id TEXT NOT NULL, key BLOB NOT NULL, seq INTEGER NOT NULL, retired_seq INTEGER,
+    source TEXT, at INTEGER NOT NULL, confidence REAL NOT NULL);
+CREATE INDEX sightings_id ON sightings(id);
+CREATE INDEX sightings_seq ON sightings(seq);
+CREATE TABLE cites(ref TEXT NOT NULL, s INTEGER NOT NULL, PRIMARY KEY(ref, s)) WITHOUT ROWID;
+CREATE TABLE models(model INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, length INTEGER NOT NULL);
+CREATE TABLE vectors(
+    vec INTEGER PRIMARY KEY AUTOINCREMENT, v INTEGER NOT NULL, grain TEXT NOT NULL, part INTEGER NOT NULL,
+    model INTEGER NOT NULL, data BLOB NOT NULL);
+CREATE UNIQUE INDEX vectors_place ON vectors(v, grain, part, model);
+CREATE TABLE vector_uses(v INTEGER NOT NULL, vec INTEGER NOT NULL, PRIMARY KEY(v, vec)) WITHOUT ROWID;
+CREATE TABLE state(
+    kind TEXT NOT NULL, channel TEXT NOT NULL, session TEXT NOT NULL, person TEXT NOT NULL, name TEXT NOT NULL,
+    value TEXT NOT NULL, updated INTEGER NOT NULL, PRIMARY KEY(kind, channel, session, person, name)) WITHOUT ROWID;
+CREATE TABLE tombstones(mark BLOB PRIMARY KEY) WITHOUT ROWID;
+CREATE TABLE gone(seq INTEGER NOT NULL, id TEXT NOT NULL, PRIMARY KEY(seq, id)) WITHOUT ROWID;
+CREATE TABLE copies(what TEXT PRIMARY KEY) WITHOUT ROWID;
+CREATE VIRTUAL TABLE words_now USING fts5(
+    terms, content='', contentless_delete=1, columnsize=1, detail=full, tokenize="{FTS_TOKENIZE}");
+CREATE VIRTUAL TABLE words_past USING fts5(
+    terms, content='', contentless_delete=1, columnsize=1, detail=full, tokenize="{FTS_TOKENIZE}");
+"""
+
+STEPS: tuple[str, ...] = (_FIRST,)
+
+# Which entry of PLACES each table belongs to; the residue test checks that none is missing.
+TABLE_PLACES = {
+    "versions": "versions",
+    "texts": "texts",
+    "scopes": "scopes",
+    "words_now": "words",
+    "words_past": "words",
+    "vectors": "vectors",
+    "vector_uses": "vectors",
+    "models": "vectors",
+    "sightings": "sightings",
+    "cites": "sightings",
+    "commits": "commits",
+    "gone": "commits",
+    "state": "state",
+    "meta": None,
+    "tombstones": None,
+    "copies": None,
+}

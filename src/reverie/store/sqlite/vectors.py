@@ -1,0 +1,96 @@
+"""Exact cosine over a matrix held in memory, kept right when others write or erase.
+
+The matrix of a model and grain is brought up to date at every search, inside the reader's own snapshot: rows are appended
+for vectors added since, marks set for versions retired since, and the whole is read again when the file's epoch says that
+vectors were taken away. Half floats on disk lose nothing that a ranking shows; a product of half floats takes twenty times
+as long, so memory holds full ones.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import apsw
+    from numpy.typing import NDArray
+
+    from reverie.store.base import Floats
+
+NEVER = np.iinfo(np.int64).max
+
+
+@dataclass(slots=True)
+class Cache:
+    """The vectors of one space, model and grain."""
+
+    length: int
+    epoch: int
+    last_vec: int = 0
+    last_seq: int = 0
+    size: int = 0
+    matrix: Floats = field(default_factory=lambda: np.empty((0, 0), np.float32))
+    columns: NDArray[np.int64] = field(default_factory=lambda: np.empty((4, 0), np.int64))  # v, audience, added, retired
+
+    def refresh(self, connection: apsw.Connection, model: int, grain: str, seq: int) -> None:
+        """Add what came since the last time."""
+        if seq > self.last_seq and self.size:
+            later: list[Any] = connection.execute(
+                "SELECT v, retired_seq FROM versions WHERE retired_seq > ?", (self.last_seq,)
+            ).fetchall()
+            if later:
+                retired = dict(later)
+                columns = self.columns.copy()  # another thread may be reading the old one
+                for row in np.flatnonzero(np.isin(columns[0, : self.size], list(retired))):
+                    columns[3, row] = retired[int(columns[0, row])]
+                self.columns = columns
+        rows: list[Any] = connection.execute(
+            "SELECT vec, v, audience, added_seq, retired_seq, data FROM vectors JOIN versions USING(v)"
+            " WHERE model = ? AND grain = ? AND vec > ? ORDER BY vec",
+            (model, grain, self.last_vec),
+        ).fetchall()
+        if rows:
+            self._append(rows)
+            self.last_vec = rows[-1][0]
+        self.last_seq = max(self.last_seq, seq)
+
+    def frozen(self) -> Cache:
+        """Return what is there now, safe to read while others refresh."""
+        return replace(self)
+
+    def _append(self, rows: list[Any]) -> None:
+        needed = self.size + len(rows)
+        if needed > len(self.matrix):
+            room = max(needed, 2 * len(self.matrix) if self.size else needed)
+            matrix, columns = np.empty((room, self.length), np.float32), np.empty((4, room), np.int64)
+            matrix[: self.size], columns[:, : self.size] = self.matrix[: self.size], self.columns[:, : self.size]
+            self.matrix, self.columns = matrix, columns
+        here = slice(self.size, needed)
+        self.matrix[here] = np.frombuffer(b"".join(row[5] for row in rows), np.float16).reshape(len(rows), self.length)
+        self.columns[:, here] = np.array(
+            [(row[1], row[2], row[3], NEVER if row[4] is None else row[4]) for row in rows], np.int64
+        ).T
+        self.size = needed
+
+    def nearest(
+        self, sought: Floats, at: int, audiences: set[int] | None, allowed: set[int] | None, limit: int
+    ) -> list[tuple[int, float]]:
+        """Return (version, cosine), best first; of several parts of a version the best."""
+        matrix, (v, audience, added, retired) = self.matrix[: self.size], self.columns[:, : self.size]
+        seen = (added <= at) & (retired > at)
+        if audiences is not None:
+            seen &= np.isin(audience, list(audiences))
+        if allowed is not None:
+            seen &= np.isin(v, list(allowed))
+        found = int(seen.sum())
+        scores = np.where(seen, matrix @ sought, -np.inf)
+        best: dict[int, float] = {}
+        wanted = min(found, 4 * limit)
+        while len(best) < limit and wanted:
+            rows = np.argpartition(-scores, wanted - 1)[:wanted]
+            for row in rows[np.lexsort((v[rows], -scores[rows]))]:
+                best.setdefault(int(v[row]), float(scores[row]))
+            wanted = min(found, 4 * wanted) if wanted < found else 0
+        return list(best.items())[:limit]

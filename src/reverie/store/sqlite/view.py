@@ -1,0 +1,470 @@
+"""Reading a space: every question is one snapshot, and every query decides by itself who may see what."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from datetime import datetime
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from reverie.memory.language import Query
+from reverie.memory.scope import Scope
+from reverie.memory.trace import Commit, Memory, Sighting, Source, effective_confidence, from_micros, micros
+from reverie.memory.working import State
+from reverie.store.base import Held, Match, Record, Touched, Where, unit
+from reverie.store.sqlite.vectors import Cache
+
+if TYPE_CHECKING:
+    import apsw
+
+    from reverie.store.base import Floats
+    from reverie.store.sqlite.connect import SpaceFile
+
+Bind = str | int | float | bytes | None
+Row = tuple[Any, ...]
+
+_RECORD = """
+SELECT m.v, m.id, m.version, m.kind, m.subject, m.trust, m.confidence, m.pinned, m.happened, m.valid_from, m.valid_until,
+    m.added_seq, m.retired_seq, m.key, t.text, t.title, t.tags, t.extra, t.speaker, t.role, t.message_id, t.reply_to,
+    t.source, t.replaces, o.channel, o.session, o.person, a.channel, a.session, a.person, c.id, c.at, r.at
+FROM versions m JOIN texts t ON t.v = m.v JOIN scopes o ON o.n = m.origin JOIN scopes a ON a.n = m.audience
+    JOIN commits c ON c.seq = m.added_seq LEFT JOIN commits r ON r.seq = m.retired_seq
+"""
+
+
+class SqliteView:
+    """One space as it stands when the transaction of `connection` began."""
+
+    def __init__(self, file: SpaceFile, connection: apsw.Connection) -> None:
+        self.space = file.space
+        self._file = file
+        self._connection = connection
+
+    def rows(self, sql: str, bind: Sequence[Bind] = ()) -> list[Row]:
+        """Run a query to its end; a cursor left half read would keep an erase from finishing."""
+        return self._connection.execute(sql, tuple(bind)).fetchall()
+
+    def value(self, sql: str, bind: Sequence[Bind] = ()) -> Any:
+        """Return the first value of the first row, or None."""
+        rows = self.rows(sql, bind)
+        return rows[0][0] if rows else None
+
+    # names of things: the file keeps the tails of ids, which name this space anyway
+
+    def full(self, letter: str, tail: str) -> str:
+        return f"{letter}-{self._file.mark}-{tail}"
+
+    def tail(self, id: str) -> str:
+        """Return what the file knows an id by; an id of another space stays whole and is not found."""
+        prefix = f"m-{self._file.mark}-"
+        return id[len(prefix) :] if id.startswith(prefix) else id
+
+    # commits
+
+    def seq_of(self, moment: datetime) -> int:
+        return int(self.value("SELECT max(seq) FROM commits WHERE at <= ?", (micros(moment),)) or 0)
+
+    def last_seq(self) -> int:
+        return int(self.value("SELECT max(seq) FROM commits") or 0)
+
+    def find_commit(self, id: str, scope: Scope) -> Commit | None:
+        found = self._commits(scope, "id = ?", (id.removeprefix(f"c-{self._file.mark}-"),), 1)
+        return found[0] if found else None
+
+    def commits(self, scope: Scope, since: datetime | None = None, limit: int | None = None) -> list[Commit]:
+        return self._commits(scope, "at >= ?", (micros(since),), limit) if since else self._commits(scope, "1", (), limit)
+
+    def _commits(self, scope: Scope, condition: str, bind: Sequence[Bind], limit: int | None) -> list[Commit]:
+        seen, who = _seen_by(scope, "m.audience")
+        if scope.sees_all:
+            numbered = "SELECT seq, seq AS number, id, at, by, why FROM commits"
+            shown: tuple[Bind, ...] = ()
+        else:
+            numbered = f"""
+                SELECT seq, row_number() OVER (ORDER BY seq) AS number, id, at, by, why FROM commits WHERE seq IN (
+                    SELECT added_seq FROM versions m WHERE {seen}
+                    UNION SELECT retired_seq FROM versions m WHERE retired_seq IS NOT NULL AND {seen}
+                    UNION SELECT seq FROM sightings WHERE id IN (SELECT id FROM versions m WHERE {seen})
+                    UNION SELECT retired_seq FROM sightings
+                        WHERE retired_seq IS NOT NULL AND id IN (SELECT id FROM versions m WHERE {seen}))"""
+            shown = (*who, *who, *who, *who)
+        rows = self.rows(
+            f"SELECT * FROM ({numbered}) WHERE {condition} ORDER BY seq DESC LIMIT ?",
+            (*shown, *bind, -1 if limit is None else limit),
+        )
+        return [
+            Commit(
+                self.full("c", id), number, from_micros(at), by, why,
+                self._members("added_seq", seq, seen, who), self._members("retired_seq", seq, seen, who),
+                tuple(self.full("m", row[0]) for row in self.rows("SELECT id FROM gone WHERE seq = ? ORDER BY id", (seq,)))
+                if scope.sees_all else (),
+            )
+            for seq, number, id, at, by, why in rows
+        ]  # fmt: skip
+
+    def _members(self, column: str, seq: Bind, seen: str, who: Sequence[Bind]) -> tuple[str, ...]:
+        rows = self.rows(f"SELECT id FROM versions m WHERE {column} = ? AND {seen} ORDER BY v", (seq, *who))
+        return tuple(self.full("m", row[0]) for row in rows)
+
+    def seq(self, commit: str) -> int:
+        return int(self.value("SELECT seq FROM commits WHERE id = ?", (commit.removeprefix(f"c-{self._file.mark}-"),)) or 0)
+
+    def touched(self, commit: str, scope: Scope) -> list[Touched]:
+        seq, net = self.seq(commit), "retired_seq IS NOT added_seq"
+        seen, who = _seen_by(scope, "m.audience")
+        added: dict[str, int] = dict(
+            self.rows(f"SELECT id, version FROM versions m WHERE added_seq = ? AND {net} AND {seen} ORDER BY v", (seq, *who))
+        )
+        retired: dict[str, int] = dict(
+            self.rows(f"SELECT id, version FROM versions m WHERE retired_seq = ? AND {net} AND {seen} ORDER BY v", (seq, *who))
+        )
+        sighted = self.rows(
+            "SELECT id FROM sightings WHERE seq = ? AND retired_seq IS NULL"
+            f" AND id IN (SELECT id FROM versions m WHERE {seen}) ORDER BY s",
+            (seq, *who),
+        )
+        tails = dict.fromkeys([*added, *retired, *(row[0] for row in sighted)])
+        return [Touched(self.full("m", tail), added.get(tail), retired.get(tail)) for tail in tails]
+
+    def commits_after(self, commit: str, ids: Iterable[str]) -> list[str]:
+        tails = json.dumps([self.tail(id) for id in ids])
+        seq = self.seq(commit)
+        rows = self.rows(
+            "SELECT id FROM commits WHERE seq IN (SELECT added_seq FROM versions"
+            " WHERE added_seq > ? AND id IN (SELECT value FROM json_each(?)) UNION SELECT retired_seq FROM versions"
+            " WHERE retired_seq > ? AND id IN (SELECT value FROM json_each(?))) ORDER BY seq DESC",
+            (seq, tails, seq, tails),
+        )
+        return [self.full("c", row[0]) for row in rows]
+
+    def changed_between(self, start: int, end: int) -> list[str]:
+        rows = self.rows(
+            "SELECT id FROM versions WHERE added_seq > ? AND added_seq <= ?"
+            " UNION SELECT id FROM versions WHERE retired_seq > ? AND retired_seq <= ? ORDER BY id",
+            (start, end, start, end),
+        )
+        return [self.full("m", row[0]) for row in rows]
+
+    # memories
+
+    def records(self, condition: str, bind: Sequence[Bind] = (), order: str = "m.v") -> list[Record]:
+        """Return versions as kept."""
+        return [self._record(row) for row in self.rows(f"{_RECORD} WHERE {condition} ORDER BY {order}", bind)]
+
+    def _record(self, row: Row) -> Record:
+        memory = Memory(
+            id=self.full("m", row[1]),
+            version=row[2],
+            kind=row[3],
+            text=row[14],
+            origin=_scope(self.space, row[24], row[25], row[26]),
+            audience=_scope(self.space, row[27], row[28], row[29]),
+            trust=row[5],
+            confidence=row[6],
+            recorded_at=from_micros(row[31]),
+            commit=self.full("c", row[30]),
+            title=row[15],
+            tags=tuple(json.loads(row[16])) if row[16] else (),
+            extra=json.loads(row[17]) if row[17] else {},
+            speaker=row[18],
+            role=row[19],
+            message_id=row[20],
+            reply_to=row[21],
+            subject=row[4],
+            source=read_source(row[22]),
+            pinned=bool(row[7]),
+            happened_at=_moment(row[8]),
+            valid_from=_moment(row[9]),
+            valid_until=_moment(row[10]),
+            retired_at=_moment(row[32]),
+            replaces=tuple(json.loads(row[23])) if row[23] else (),
+        )
+        return Record(memory, row[13], row[11], row[12])
+
+    def _shown(self, records: Sequence[Record], at: int | None) -> list[Memory]:
+        sure = self._confidences([r for r in records if r.memory.kind != "turn"], at)
+        return [
+            _with(
+                record.memory,
+                effective_confidence(record.memory.trust, found)
+                if (found := sure.get((record.memory.id, record.key)))
+                else None,
+                at is not None and record.retired_seq is not None and record.retired_seq > at,
+            )
+            for record in records
+        ]
+
+    def _confidences(self, records: Sequence[Record], at: int | None) -> dict[tuple[str, bytes | None], list[float]]:
+        found: dict[tuple[str, bytes | None], list[float]] = {}
+        for start in range(0, len(records), 500):
+            tails = [self.tail(record.memory.id) for record in records[start : start + 500]]
+            marks = ",".join("?" * len(tails))
+            when = "retired_seq IS NULL" if at is None else "seq <= ? AND (retired_seq IS NULL OR retired_seq > ?)"
+            for id, key, confidence in self.rows(
+                f"SELECT id, key, confidence FROM sightings WHERE id IN ({marks}) AND {when} ORDER BY s",
+                (*tails, *(() if at is None else (at, at))),
+            ):
+                found.setdefault((self.full("m", id), key), []).append(confidence)
+        return found
+
+    def history(self, id: str, scope: Scope) -> list[Memory]:
+        seen, who = _seen_by(scope, "m.audience")
+        return self._shown(self.records(f"m.id = ? AND {seen}", (self.tail(id), *who), "m.version"), None)
+
+    def get(self, id: str, where: Where) -> Memory | None:
+        condition, bind = _fitting(where)
+        found = self._shown(self.records(f"m.id = ? AND {condition}", (self.tail(id), *bind)), where.at)
+        return found[-1] if found else None
+
+    def scan(self, where: Where, after: str | None = None, limit: int | None = None) -> list[Memory]:
+        condition, bind = _fitting(where)
+        if after is not None:
+            condition, bind = f"m.id > ? AND {condition}", [self.tail(after), *bind]
+        order = f"m.id LIMIT {-1 if limit is None else int(limit)}"
+        return self._shown(self.records(condition, bind, order), where.at)
+
+    def newest(self, where: Where, limit: int) -> list[Match]:
+        condition, bind = _fitting(where)
+        rows = self.rows(
+            f"SELECT m.v FROM versions m JOIN commits c ON c.seq = m.added_seq WHERE {condition}"
+            " ORDER BY ifnull(m.happened, c.at) DESC, m.id DESC LIMIT ?",
+            (*bind, limit),
+        )
+        return [Match(row[0], 0.0) for row in rows]
+
+    def count(self, where: Where) -> dict[str, int]:
+        condition, bind = _fitting(where)
+        rows = self.rows(f"SELECT m.kind, count(*) FROM versions m WHERE {condition} GROUP BY m.kind", bind)
+        return dict(rows)
+
+    def find_key(self, key: bytes) -> Record | None:
+        found = self.records("m.key = ?", (key,), "m.retired_seq IS NOT NULL, m.v DESC LIMIT 1")
+        return found[0] if found else None
+
+    def fetch(self, keys: Sequence[int], at: int | None = None) -> list[Memory]:
+        rows: dict[Bind, Row] = {}
+        for start in range(0, len(keys), 500):
+            some = keys[start : start + 500]
+            rows.update((row[0], row) for row in self.rows(f"{_RECORD} WHERE m.v IN ({','.join('?' * len(some))})", some))
+        return self._shown([self._record(rows[key]) for key in keys], at)
+
+    # looking
+
+    def search_words(self, query: Query, where: Where, limit: int, now: datetime) -> list[Match]:
+        match = _match(query)
+        if not match:
+            return []
+        condition, bind = _fitting(where)
+        found: list[Row] = []
+        both = where.at is not None or where.ever
+        for table in ("words_now", "words_past") if both else ("words_now",):
+            # CROSS JOIN keeps SQLite from walking the memories and asking the index about each.
+            found += self.rows(
+                f"SELECT (m.valid_until IS NOT NULL AND m.valid_until <= ?) AS over, bm25({table}) AS score, m.v"
+                f" FROM {table} CROSS JOIN versions m ON m.v = {table}.rowid"
+                f" WHERE {table} MATCH ? AND {condition} ORDER BY over, score, m.v LIMIT ?",
+                (micros(now), match, *bind, limit),
+            )
+        if both:
+            found.sort()
+        return [Match(v, -score) for _, score, v in found[:limit]]
+
+    def search_vectors(self, values: Sequence[float] | Floats, model: str, grain: str, where: Where, limit: int) -> list[Match]:
+        kept = self.rows("SELECT model, length FROM models WHERE name = ?", (model,))
+        if not kept:
+            unit(values, None)
+            return []
+        number, length = kept[0][0], kept[0][1]
+        sought = unit(values, length)
+        seq, epoch = self.last_seq(), self.value("SELECT value FROM meta WHERE name = 'epoch'")
+        with self._file.lock:
+            cache = self._file.caches.get((model, grain))
+            if cache is None or cache.epoch < epoch:
+                cache = self._file.caches[model, grain] = Cache(length, epoch)
+            cache.refresh(self._connection, number, grain, seq)
+            cache = cache.frozen()
+        seen, who = _seen_by(where.scope, "n")
+        audiences = None if where.scope.sees_all else {row[0] for row in self.rows(f"SELECT n FROM scopes WHERE {seen}", who)}
+        allowed = None
+        if (
+            where.kinds
+            or where.tags
+            or where.subject
+            or where.session
+            or where.message_id
+            or where.between
+            or where.retired
+            or where.ever
+        ):
+            condition, bind = _fitting(where)
+            allowed = {row[0] for row in self.rows(f"SELECT m.v FROM versions m WHERE {condition}", bind)}
+        at = seq if where.at is None else where.at
+        return [Match(v, score) for v, score in cache.nearest(sought, at, audiences, allowed, limit)]
+
+    # sources and state
+
+    def citing(self, refs: Iterable[str]) -> list[Held]:
+        return self.held("s IN (SELECT s FROM cites WHERE ref IN (SELECT value FROM json_each(?)))", (json.dumps(list(refs)),))
+
+    def sightings(self, id: str) -> list[Held]:
+        return self.held("id = ?", (self.tail(id),))
+
+    def held(self, condition: str, bind: Sequence[Bind] = ()) -> list[Held]:
+        """Return sightings as kept."""
+        rows = self.rows(
+            f"SELECT id, key, seq, retired_seq, source, at, confidence FROM sightings WHERE {condition} ORDER BY s",
+            bind,
+        )
+        return [
+            Held(
+                self.full("m", id),
+                key,
+                seq,
+                retired,
+                Sighting(from_micros(at), confidence, read_source(source)),
+            )
+            for id, key, seq, retired, source, at, confidence in rows
+        ]
+
+    def state(self, kind: str, place: Scope, name: str = "") -> State | None:
+        found = self._states(
+            "kind = ? AND channel = ? AND session = ? AND person = ? AND name = ?", state_key(kind, place, name)
+        )
+        return found[0] if found else None
+
+    def states(self, scope: Scope, kind: str | None = None) -> list[State]:
+        condition, bind = ("1", ()) if scope.sees_all else (
+            "channel IN ('', ?) AND session IN ('', ?) AND person IN ('', ?)"
+            " AND NOT (person <> '' AND channel = '' AND ? <> '')",
+            (scope.channel or "", scope.session or "", scope.person or "", scope.channel or ""),
+        )  # fmt: skip
+        found = self._states(
+            condition if kind is None else f"kind = ? AND {condition}", bind if kind is None else (kind, *bind)
+        )
+        return sorted(found, key=lambda state: (state.kind, repr(state.place), state.name))
+
+    def _states(self, condition: str, bind: Sequence[Bind]) -> list[State]:
+        rows = self.rows(f"SELECT kind, channel, session, person, name, value, updated FROM state WHERE {condition}", bind)
+        return [
+            State(
+                kind,
+                _scope(self.space, channel or None, session or None, person or None),
+                name,
+                json.loads(value),
+                from_micros(updated),
+            )
+            for kind, channel, session, person, name, value, updated in rows
+        ]
+
+    def copies(self) -> list[str]:
+        return [row[0] for row in self.rows("SELECT what FROM copies ORDER BY what")]
+
+
+def _fitting(where: Where) -> tuple[str, list[Bind]]:
+    """Return the condition on `m` (a row of versions) that `where` stands for."""
+    seen, bind = _seen_by(where.scope, "m.audience")
+    parts = [seen]
+    if where.ever:
+        pass
+    elif where.retired:
+        upto = "" if where.at is None else f" AND l.added_seq <= {int(where.at)}"
+        parts.append(f"m.version = (SELECT max(l.version) FROM versions l WHERE l.id = m.id{upto})")
+    elif where.at is None:
+        parts.append("m.retired_seq IS NULL")
+    else:
+        parts.append("m.added_seq <= ? AND (m.retired_seq IS NULL OR m.retired_seq > ?)")
+        bind += [where.at, where.at]
+    if where.kinds is not None:
+        parts.append(f"m.kind IN ({','.join('?' * len(where.kinds))})")
+        bind += where.kinds
+    for tag in where.tags:
+        parts.append("EXISTS (SELECT 1 FROM texts t, json_each(t.tags) j WHERE t.v = m.v AND j.value = ?)")
+        bind.append(tag)
+    if where.subject is not None:
+        parts.append("m.subject = ?")
+        bind.append(where.subject)
+    if where.session is not None:
+        parts.append("m.origin IN (SELECT n FROM scopes WHERE session = ?)")
+        bind.append(where.session)
+    if where.message_id is not None:
+        parts.append("m.v IN (SELECT v FROM texts WHERE message_id = ?)")
+        bind.append(where.message_id)
+    if where.between is not None:
+        start, end = (None if edge is None else micros(edge) for edge in where.between)
+        parts.append(
+            "CASE WHEN m.happened IS NOT NULL THEN (?1 IS NULL OR m.happened >= ?1) AND (?2 IS NULL OR m.happened < ?2)"
+            " ELSE (m.valid_from IS NOT NULL OR m.valid_until IS NOT NULL)"
+            " AND (?2 IS NULL OR m.valid_from IS NULL OR m.valid_from < ?2)"
+            " AND (?1 IS NULL OR m.valid_until IS NULL OR m.valid_until > ?1) END".replace("?1", _literal(start)).replace(
+                "?2", _literal(end)
+            )
+        )
+    return " AND ".join(parts), bind
+
+
+def _literal(number: int | None) -> str:
+    return "NULL" if number is None else str(number)
+
+
+def _seen_by(scope: Scope, column: str) -> tuple[str, list[Bind]]:
+    """Return the condition that an audience is visible in `scope`: `memory.scope.visible`, as SQL."""
+    if scope.sees_all:
+        return "1", []
+    rule = (
+        "SELECT n FROM scopes WHERE (channel IS NULL OR channel = ?) AND (session IS NULL OR session = ?)"
+        " AND (person IS NULL OR person = ?) AND NOT (person IS NOT NULL AND channel IS NULL AND ? IS NOT NULL)"
+    )
+    return f"{column} IN ({rule})", [scope.channel, scope.session, scope.person, scope.channel]
+
+
+def _match(query: Query) -> str:
+    """Return the words as an FTS5 query in which nothing is syntax but what is written here."""
+    quoted = [f"{_quoted(variant)}" for word in query.words for variant in word.variants]
+    quoted += [f"{_quoted(prefix)}*" for word in query.words for prefix in word.prefixes]
+    return " OR ".join(dict.fromkeys(quoted))
+
+
+def _quoted(term: str) -> str:
+    return '"' + term.replace('"', '""') + '"'
+
+
+def state_key(kind: str, place: Scope, name: str) -> tuple[str, str, str, str, str]:
+    """Return the columns that name an entry of session state."""
+    return kind, place.channel or "", place.session or "", place.person or "", name
+
+
+def read_source(value: str | None) -> Source:
+    """Read what `write_source` wrote."""
+    if value is None:
+        return Source()
+    messages, memories, quote, place = json.loads(value)
+    return Source(tuple(messages), tuple(memories), quote, place)
+
+
+def write_source(source: Source) -> str | None:
+    """Return a source as it is kept; None for an empty one."""
+    if source == Source():
+        return None
+    parts = [source.message_ids, source.memory_ids, source.quote, source.place]
+    return json.dumps(parts, ensure_ascii=False, separators=(",", ":"))
+
+
+@lru_cache(maxsize=4096)
+def _scope(space: str, channel: str | None, session: str | None, person: str | None) -> Scope:
+    return Scope(space, channel, session, person)
+
+
+def _with(memory: Memory, confidence: float | None, unretired: bool) -> Memory:
+    if confidence is None and not unretired:
+        return memory
+    return replace(
+        memory,
+        confidence=memory.confidence if confidence is None else confidence,
+        retired_at=None if unretired else memory.retired_at,
+    )
+
+
+def _moment(value: int | None) -> datetime | None:
+    return None if value is None else from_micros(value)

@@ -1,0 +1,448 @@
+"""Keeping a mind well: export and load, backup and recover, health and status.
+
+An export is JSON lines, one record a line, for people and other programs; a backup is the database files themselves. An
+erase can reach neither, so each is noted in the space it was made of.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import secrets
+import shutil
+import tempfile
+import zipfile
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import Any, TextIO
+
+from reverie.errors import BadInput, Damaged, ReverieError, StoreError
+from reverie.learn import revise
+from reverie.memory import check
+from reverie.memory.scope import Scope, visible
+from reverie.memory.trace import Commit, Sighting, Source, from_json, space_mark, split_id, to_json
+from reverie.memory.working import State
+from reverie.store.base import Dump, Erasure, Held, Record, Store, View, Where, key_of
+from reverie.store.in_memory import InMemoryStore
+
+FORMAT = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """What came of a load."""
+
+    spaces: tuple[str, ...]
+    added: int
+    duplicates: int
+    failed: int
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """Whether everything is well, check by check."""
+
+    healthy: bool
+    checks: dict[str, str] = field(hash=False)
+    warnings: tuple[str, ...]
+    errors: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SpaceStatus:
+    """What a space holds; `commits` and `bytes` only for its owner."""
+
+    space: str
+    memories: int
+    kinds: dict[str, int] = field(hash=False)
+    commits: int | None = None
+    bytes: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """What there is."""
+
+    home: str | None
+    spaces: tuple[SpaceStatus, ...]
+
+    @property
+    def memories(self) -> int:
+        """How many memories in all."""
+        return sum(space.memories for space in self.spaces)
+
+
+def status(store: Store, home: Path | None, scope: Scope | None) -> Status:
+    """Count what a scope sees; without one, everything."""
+    sizes = {} if scope and not scope.sees_all else store.sizes()
+    found = []
+    for here in [scope] if scope else [Scope.owner(space) for space in store.spaces()]:
+        with store.reading(here.space) as view:
+            kinds = dict(sorted(view.count(Where(here)).items()))
+            commits = view.last_seq() if here.sees_all else None
+        found.append(SpaceStatus(here.space, sum(kinds.values()), kinds, commits, sizes.get(here.space)))
+    return Status(None if home is None else str(home), tuple(found))
+
+
+def health(store: Store, home: Path | None) -> Health:
+    """Look everything over."""
+    checks: dict[str, str] = {}
+    warnings: list[str] = []
+    errors: list[str] = []
+    for report in store.check():
+        checks[report.space] = "ok" if not report.problems else report.problems[0]
+        warnings += report.warnings
+        errors += [f"space {report.space!r}: {problem}" for problem in report.problems]
+    if home is not None:
+        free = shutil.disk_usage(home).free
+        checks["disk"] = f"{free / 1e9:.1f} GB free"
+        if free < 100_000_000:
+            warnings.append(f"only {free / 1e6:.0f} MB left on the disk of {home}")
+        if home.stat().st_mode & 0o077:
+            warnings.append(f"{home} can be opened by other users of this machine; chmod 700 it")
+    return Health(not errors, checks, tuple(warnings), tuple(errors))
+
+
+def out_of_reach(view: View, home: Path | None) -> Iterator[str]:
+    """Yield the copies that an erase cannot touch: backups, exports, a git history."""
+    yield from view.copies()
+    if home is not None:
+        for folder in (home.resolve(), *home.resolve().parents):
+            if (folder / ".git").exists():
+                yield f"git: the history of {folder}"
+                return
+
+
+# export
+
+
+def export(store: Store, path: Path, scope: Scope | None, now: datetime) -> Path:
+    """Write what `scope` sees, or every space whole."""
+    spaces = [scope.space] if scope else store.spaces()
+    with _written_whole(path) as handle:
+        _line(handle, {"reverie": FORMAT, "at": now.isoformat(), "spaces": spaces})
+        for space in spaces:
+            dump = store.dump(space)
+            _write(handle, dump if scope is None or scope.sees_all else seen(dump, scope))
+    for space in spaces:
+        store.note_copy(space, f"export: {path.resolve()}")
+    return path
+
+
+def seen(dump: Dump, scope: Scope) -> Dump:
+    """Return the part of a dump that `scope` sees, its commits counted as if there were no others."""
+    records = [record for record in dump.records if visible(record.memory.audience, scope)]
+    ids = {record.memory.id for record in records}
+    held = [sighting for sighting in dump.sightings if sighting.id in ids]
+    pairs = [(r.added_seq, r.retired_seq) for r in records] + [(s.seq, s.retired_seq) for s in held]
+    kept = sorted({seq for pair in pairs for seq in pair if seq is not None})
+    number = {seq: place for place, seq in enumerate(kept, 1)}
+    return Dump(
+        dump.space,
+        tuple(replace(commit, seq=number[commit.seq]) for commit in dump.commits if commit.seq in number),
+        tuple(replace(r, added_seq=number[r.added_seq], retired_seq=number.get(r.retired_seq or 0)) for r in records),
+        tuple(replace(s, seq=number[s.seq], retired_seq=number.get(s.retired_seq or 0)) for s in held),
+        tuple(state for state in dump.states if visible(state.place, scope)),
+    )
+
+
+@contextlib.contextmanager
+def _written_whole(path: Path) -> Iterator[TextIO]:
+    """Open a file that appears under its name only when it is complete, readable by its owner alone."""
+    _check_target(path)
+    part = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
+    try:
+        with os.fdopen(os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "w", encoding="utf-8") as handle:
+            yield handle
+            handle.flush()
+            os.fsync(handle.fileno())
+        os.replace(part, path)
+    except OSError as exc:
+        raise StoreError(f"{path} could not be written: {exc.strerror or exc}") from exc
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def _check_target(path: Path) -> None:
+    if path.is_dir():
+        raise BadInput(f"{path} is a folder; give the name of a file to write")
+    if not path.parent.is_dir():
+        raise BadInput(f"there is no folder {path.parent}; make it first")
+
+
+def _line(handle: TextIO, value: object) -> None:
+    handle.write(json.dumps(value, ensure_ascii=False, separators=(",", ":")) + "\n")
+
+
+def _write(handle: TextIO, dump: Dump) -> None:
+    _line(handle, {"space": dump.space})
+    for commit in dump.commits:
+        _line(handle, {"commit": [commit.id, commit.seq, commit.at.isoformat(), commit.by, commit.why]})
+    for record in dump.records:
+        _line(handle, {"memory": to_json(record.memory), "seqs": [record.added_seq, record.retired_seq]})
+    for held in dump.sightings:
+        source = held.sighting.source
+        _line(
+            handle,
+            {
+                "sighting": [
+                    held.id,
+                    held.key.hex(),
+                    held.seq,
+                    held.retired_seq,
+                    held.sighting.at.isoformat(),
+                    held.sighting.confidence,
+                ],
+                "source": [source.message_ids, source.memory_ids, source.quote, source.place],
+            },
+        )
+    for state in dump.states:
+        place = state.place
+        _line(
+            handle,
+            {
+                "state": [
+                    state.kind,
+                    place.channel,
+                    place.session,
+                    place.person,
+                    state.name,
+                    state.updated_at.isoformat(),
+                ],
+                "value": dict(state.value),
+            },
+        )
+
+
+# load
+
+
+def load(store: Store, path: Path, now: datetime, dry_run: bool) -> Loaded:
+    """Read an export whole, then store it; a line that does not fit stops everything before anything is stored."""
+    dumps = _read(path)
+    added = duplicates = failed = 0
+    for dump in dumps:
+        active = sum(record.retired_seq is None for record in dump.records)
+        if dry_run:
+            added += active
+            continue
+        dump = _without_erased(store, dump, now)
+        left = sum(record.retired_seq is None for record in dump.records)
+        failed += active - left
+        if store.restore(dump):
+            added += left
+        else:
+            new, known = _merge(store, dump, now)
+            added, duplicates = added + new, duplicates + known
+    return Loaded(tuple(dump.space for dump in dumps), added, duplicates, failed)
+
+
+def _without_erased(store: Store, dump: Dump, now: datetime) -> Dump:
+    """Return a dump less what was erased in this home, what was derived from it, and the notes that repeat it."""
+    barred = store.barred(dump.space, [record.memory for record in dump.records])
+    if not barred:
+        return dump
+    scratch = InMemoryStore()
+    scratch.restore(dump)
+    scratch.erase(dump.space, partial(_erasing_ids, ids=barred), "owner", now)
+    return scratch.dump(dump.space)
+
+
+def _merge(store: Store, dump: Dump, now: datetime) -> tuple[int, int]:
+    """Add what an export has and the space has not; what was forgotten here stays so."""
+    owner = Scope.owner(dump.space)
+    added = duplicates = 0
+    with store.writing(dump.space, "owner", "loaded", now) as draft:
+        for record in dump.records:
+            if record.retired_seq is not None:
+                continue
+            key = record.key
+            known = draft.find_key(key) if key else None
+            if draft.history(record.memory.id, owner) or (known and known.retired_seq is None):
+                duplicates += 1
+                continue
+            draft.add(record.memory)
+            added += 1
+            for held in dump.sightings:
+                if held.id == record.memory.id and held.retired_seq is None:
+                    draft.sight(held.id, held.key, held.sighting)
+        states = [state for state in dump.states if draft.state(state.kind, state.place, state.name) is None]
+    store.put_state(dump.space, states)
+    return added, duplicates
+
+
+def _read(path: Path) -> list[Dump]:
+    """Read and check an export."""
+    parts: dict[str, dict[str, list[Any]]] = {}
+    space = ""
+    number = 0
+    try:
+        with path.open(encoding="utf-8") as handle:
+            for number, line in enumerate(handle, 1):
+                value = json.loads(line)
+                if number == 1:
+                    if value.get("reverie") != FORMAT:
+                        raise BadInput(f"it says format {value.get('reverie')!r}; this Reverie reads {FORMAT}")
+                elif "space" in value:
+                    space = check.name(value["space"], "space")
+                    parts[space] = {"commits": [], "records": [], "sightings": [], "states": []}
+                else:
+                    _read_line(value, space, parts[space])
+    except OSError as exc:
+        raise BadInput(f"{path} cannot be read: {exc.strerror}") from exc
+    except (ReverieError, ValueError, TypeError, KeyError, IndexError, AttributeError) as exc:
+        raise BadInput(f"{path}, line {number}, is not an export of Reverie: {exc}; nothing was loaded") from exc
+    if number == 0:
+        raise BadInput(f"{path} is empty, not an export of Reverie")
+    dumps = [Dump(space, *(tuple(found) for found in part.values())) for space, part in parts.items()]
+    for dump in dumps:
+        _check_whole(dump, path)
+    return dumps
+
+
+def _read_line(value: dict[str, Any], space: str, part: dict[str, list[Any]]) -> None:
+    if "commit" in value:
+        id, seq, at, by, why = value["commit"]
+        part["commits"].append(Commit(str(id), int(seq), _time(at), str(by), str(why)))
+    elif "memory" in value:
+        memory = from_json(value["memory"], space)
+        added, retired = value["seqs"]
+        part["records"].append(Record(memory, key_of(memory), int(added), None if retired is None else int(retired)))
+    elif "sighting" in value:
+        id, key, seq, retired, at, confidence = value["sighting"]
+        messages, memories, quote, place = value["source"]
+        sighting = Sighting(
+            _time(at), check.share(confidence, "confidence"), Source(tuple(messages), tuple(memories), quote, place)
+        )
+        part["sightings"].append(
+            Held(str(id), bytes.fromhex(key), int(seq), None if retired is None else int(retired), sighting)
+        )
+    elif "state" in value:
+        kind, channel, session, person, name, at = value["state"]
+        state = State(str(kind), Scope(space, channel, session, person), str(name), check.extra(value["value"]), _time(at))
+        part["states"].append(state)
+    else:
+        raise BadInput(f"a line with {sorted(value)}")
+
+
+def _time(value: object) -> datetime:
+    return check.moment(datetime.fromisoformat(str(value)), "a time")
+
+
+def _mark(id: str, letter: str) -> str | None:
+    named = split_id(id, letter)
+    return named[0] if named else None
+
+
+def _check_whole(dump: Dump, path: Path) -> None:
+    """Refuse a dump whose parts do not fit together: it would break what the store promises."""
+    mark, seqs = space_mark(dump.space), {commit.seq for commit in dump.commits}
+    times = [(commit.seq, commit.at) for commit in dump.commits]
+    versions = [(record.memory.id, record.memory.version) for record in dump.records]
+    ids = {id for id, _ in versions}
+    problem = None
+    if any(_mark(commit.id, "c") != mark for commit in dump.commits) or any(_mark(id, "m") != mark for id in ids):
+        problem = "an id belongs to another space"
+    elif times != sorted(times) or len(seqs) != len(times) or len({at for _, at in times}) != len(times):
+        problem = "its commits are not in the order of their times"
+    elif len(set(versions)) != len(versions):
+        problem = "a version appears twice"
+    elif any(r.added_seq not in seqs or r.retired_seq not in {None, *seqs} for r in dump.records):
+        problem = "a memory belongs to a commit that is missing"
+    elif any(held.id not in ids or held.seq not in seqs for held in dump.sightings):
+        problem = "a sighting belongs to a memory that is missing"
+    if problem:
+        raise BadInput(f"{path}, space {dump.space!r}: {problem}; nothing was loaded")
+
+
+# backup
+
+
+def backup(store: Store, path: Path, now: datetime) -> Path:
+    """Copy every space into one file, each as it stands at one moment."""
+    from reverie.store.sqlite import SqliteStore
+
+    if not isinstance(store, SqliteStore):
+        raise BadInput("a mind in memory has no files to back up; use export()")
+    _check_target(path)
+    spaces = store.spaces()
+    part = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
+    try:
+        os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+        with (
+            tempfile.TemporaryDirectory(dir=path.parent, prefix=".backup-") as folder,
+            zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive,
+        ):
+            sums = {}
+            for space in spaces:
+                store.note_copy(space, f"backup: {path.resolve()}")
+                copy = Path(folder) / store.file_of(space).name
+                store.copy_to(space, copy)
+                with copy.open("rb") as handle:
+                    sums[copy.name] = hashlib.file_digest(handle, "sha256").hexdigest()
+                archive.write(copy, copy.name)
+                copy.unlink()
+            archive.writestr("manifest.json", json.dumps({"reverie": FORMAT, "at": now.isoformat(), "sha256": sums}))
+        os.replace(part, path)
+    except OSError as exc:
+        raise StoreError(f"{path} could not be written: {exc.strerror or exc}") from exc
+    finally:
+        part.unlink(missing_ok=True)
+    return path
+
+
+def recover(path: str | os.PathLike[str], home: str | os.PathLike[str]) -> tuple[str, ...]:
+    """Put the spaces of a backup into a home, and return their names.
+
+    A space that is there already is put aside, not lost. What was erased in that home since the backup stays erased. No
+    mind may have the home open.
+    """
+    from reverie.store.sqlite import SqliteStore
+    from reverie.store.sqlite.recovery import Staging
+
+    archive = Path(path).expanduser()
+    with Staging(Path(home).expanduser()) as staging:
+        _unpack(archive, staging.spaces)
+        store = SqliteStore(staging.path)
+        try:
+            names = store.spaces()
+            for space in names:
+                store.bar(space, staging.tombstones(space))
+                barred = store.barred(space, [record.memory for record in store.dump(space).records])
+                if barred:
+                    store.erase(space, partial(_erasing_ids, ids=barred), "owner", datetime.now(UTC))
+            problems = [problem for report in store.check() for problem in report.problems]
+        finally:
+            store.close()
+        if problems:
+            raise Damaged(f"{archive} is damaged ({problems[0]}); nothing was recovered")
+        staging.put_in_place()
+    return tuple(names)
+
+
+def _unpack(path: Path, folder: Path) -> None:
+    """Unpack a backup, refusing one that is not what was written."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            sums = json.loads(archive.read("manifest.json"))["sha256"]
+            for name, digest in sums.items():
+                copy = folder / Path(name).name
+                with archive.open(name) as packed, copy.open("wb") as unpacked:
+                    shutil.copyfileobj(packed, unpacked)
+                copy.chmod(0o600)
+                with copy.open("rb") as handle:
+                    if hashlib.file_digest(handle, "sha256").hexdigest() != digest:
+                        raise Damaged(f"{path} is damaged: {name} is not what was backed up; nothing was recovered")
+    except (OSError, KeyError, ValueError, AttributeError, TypeError, zipfile.BadZipFile, zlib.error, EOFError) as exc:
+        raise BadInput(f"{path} is not a backup of Reverie ({exc}); nothing was recovered") from exc
+
+
+def _erasing_ids(view: View, ids: set[str]) -> Erasure:
+    owner = Scope.owner(view.space)
+    return revise.erasing(view, [memory for id in sorted(ids) for memory in view.history(id, owner)])
