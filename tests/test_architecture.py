@@ -26,7 +26,7 @@ STEPS: tuple[tuple[str, ...], ...] = (
     ("agent",),
     ("mind", "upkeep", "aio"),
     ("sleep", "window"),
-    ("learn",),
+    ("learn", "state"),
     ("identity", "metacognition"),
     ("recall",),
     ("store", "models"),

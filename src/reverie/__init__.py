@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from reverie.errors import StoreError as StoreError
     from reverie.errors import UndoConflict as UndoConflict
     from reverie.errors import WrongKey as WrongKey
+    from reverie.learn.ingest import Ingested as Ingested
     from reverie.memory.people import Person as Person
     from reverie.memory.scope import Scope as Scope
     from reverie.memory.trace import Commit as Commit
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
     from reverie.memory.trace import Memory as Memory
     from reverie.memory.trace import Source as Source
     from reverie.memory.working import Working as Working
-    from reverie.mind import Ingested as Ingested
     from reverie.mind import Mind as Mind
     from reverie.mind import Proof as Proof
     from reverie.mind import Settled as Settled
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 _HOME = {
     "open": "mind",
     "Mind": "mind",
-    "Ingested": "mind",
+    "Ingested": "learn.ingest",
     "Settled": "mind",
     "Proof": "mind",
     "aio": "aio",

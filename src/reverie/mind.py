@@ -16,34 +16,21 @@ from types import TracebackType
 from typing import Any, Literal
 
 from reverie import upkeep
-from reverie.errors import BadInput, Erased, NotFound, Refused
+from reverie.errors import BadInput, NotFound
 from reverie.learn import ingest, revise
 from reverie.memory import check
 from reverie.memory.scope import Scope, asked_in
-from reverie.memory.trace import KINDS, Commit, Diff, Memory, Source, split_id
+from reverie.memory.trace import Commit, Diff, Memory, Source, split_id
 from reverie.recall import words
+from reverie.recall.cue import Between, where_of
 from reverie.recall.explain import Recollection
 from reverie.state import Note, People, Recent, WorkingMemory
-from reverie.store.base import Draft, Erasure, Store, View, Where
+from reverie.store.base import Draft, Store, View, Where
 
-BATCH = 1_000  # turns in one commit of observe_many: a crash loses less than that, a commit costs next to nothing
 PAGE = 500
 WEIGHTINGS = ("default",)
 
-Between = tuple[datetime | None, datetime | None]
 AsOf = datetime | str
-Turn = Mapping[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class Ingested:
-    """What came of many turns; `errors` says of the failed which and why."""
-
-    added: int
-    duplicates: int
-    failed: int
-    commits: tuple[str, ...]
-    errors: tuple[tuple[int, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,73 +88,13 @@ class Mind:
 
     def observe_many(
         self,
-        turns: Iterable[Turn],
+        turns: Iterable[Mapping[str, Any]],
         *,
         scope: Scope | None = None,
         progress: Callable[[int], object] | None = None,
-    ) -> Ingested:
+    ) -> ingest.Ingested:
         """Keep many turns, one commit per space and thousand: dicts with `observe`'s names, or `{"role", "content"}`."""
-        here = asked_in(scope)
-        if isinstance(turns, str | Mapping):
-            raise BadInput("turns must be a list of dicts, for example [{'role': 'user', 'content': 'hello'}]")
-        added = duplicates = number = 0
-        commits: list[str] = []
-        errors: list[tuple[int, str]] = []
-        batch: dict[str, list[tuple[int, Memory]]] = {}
-
-        def flush() -> None:
-            nonlocal added, duplicates
-            for space, waiting in batch.items():
-                with self._store.writing(space, _by(here), "observed", self._now()) as draft:
-                    kept = None
-                    for place, said in waiting:
-                        try:
-                            memory, is_new = ingest.keep_turn(draft, said)
-                        except (Erased, Refused) as exc:
-                            errors.append((place, str(exc)))
-                            continue
-                        added, duplicates = added + is_new, duplicates + (not is_new)
-                        kept = memory.commit if is_new else kept
-                commits.extend([kept] if kept else [])
-            batch.clear()
-            if progress is not None:
-                progress(number)
-
-        for number, given in enumerate(turns, 1):
-            try:
-                said = self._turn_of(given, here)
-            except (BadInput, Erased) as exc:
-                errors.append((number - 1, str(exc)))
-                continue
-            batch.setdefault(said.audience.space, []).append((number - 1, said))
-            if sum(map(len, batch.values())) >= BATCH:
-                flush()
-        flush()
-        return Ingested(added, duplicates, len(errors), tuple(commits), tuple(sorted(errors)))
-
-    def _turn_of(self, given: Turn, here: Scope) -> Memory:
-        if not isinstance(given, Mapping):
-            raise BadInput(f"a turn must be a dict, not {type(given).__name__}")
-        known = {**given}
-        if "content" in known:
-            known["text"] = known.pop("content")
-        said_in = asked_in(known.pop("scope", here))
-        unknown = set(known) - {
-            "text",
-            "speaker",
-            "role",
-            "at",
-            "message_id",
-            "reply_to",
-            "trust",
-            "audience",
-            "attachments",
-        }
-        if unknown or "text" not in known:
-            raise BadInput(
-                f"a turn needs text (or content) and takes observe()'s names, not {sorted(unknown) or sorted(known)}"
-            )
-        return ingest.turn(scope=said_in, now=self._now(), **known)
+        return ingest.take_in(self._store, turns, asked_in(scope), self._now, progress)
 
     def remember(
         self,
@@ -232,7 +159,7 @@ class Mind:
         check.one_of(weighting, WEIGHTINGS, "weighting")
         if vector is not None:
             raise BadInput("this mind has no embedder to compare a vector with; leave vector out")
-        where = self._where(asked_in(scope), kinds, tags, subject, session, between)
+        where = where_of(asked_in(scope), kinds, tags, subject, session, between)
         if not cue.strip() and where == Where(where.scope):
             raise BadInput("the cue is empty; say what to recall, or give kinds, tags, subject, session or between")
         limit, now = check.count(limit, "limit"), check.optional_moment(now, "now")
@@ -271,7 +198,7 @@ class Mind:
         after: str | None = None,
     ) -> Iterator[Memory]:
         """Go through memories in the order they were first recorded; with `retired` also what was forgotten."""
-        where = self._where(asked_in(scope), kinds, tags, subject, session, between, retired)
+        where = where_of(asked_in(scope), kinds, tags, subject, session, between, retired)
         left = None if limit is None else check.count(limit, "limit")
         if after is not None and split_id(after, "m") is None:
             raise BadInput(f"after must be the id of a memory, not {after!r}")
@@ -372,9 +299,9 @@ class Mind:
     ) -> Commit:
         with self._store.reading(here.space) as view:
             going = revise.to_forget(view, here, id, query, message_id)
-            if dry_run or not going:
-                also = ingest.resting_only_on(view, going)
-                return Commit("", 0, self._now(), _by(here), why, (), (*(memory.id for memory in going), *also))
+            resting = [id for id in ingest.resting_only_on(view, going) if view.get(id, Where(here))]
+        if dry_run or not going:
+            return Commit("", 0, self._now(), _by(here), why, (), (*(memory.id for memory in going), *resting))
         with self._changing(here, why) as draft:
             revise.forget(draft, revise.to_forget(draft, here, id, query, message_id))
             return _written(draft, here)
@@ -410,27 +337,11 @@ class Mind:
         """Remove for good: every version, vector and index entry, and whatever was derived from it."""
         _exactly_one(id=id, query=query, person=person)
         here = asked_in(scope) if id is None else self._scope_of(id, scope)
-        swept = self._store.erase(here.space, self._erasing(here, id, query, person), _by(here), self._now(), dry_run)
+        plan = revise.about(person, here) if person is not None else revise.naming(id, query, here)
+        swept = self._store.erase(here.space, plan, _by(here), self._now(), dry_run)
         with self._store.reading(here.space) as view:
-            copies = upkeep.out_of_reach(view, self.home)
-        return Proof(swept.ids, swept.checked, swept.pending, tuple(copies), swept.commit or None)
-
-    def _erasing(self, here: Scope, id: str | None, query: str | None, person: str | None) -> Callable[[View], Erasure]:
-        if person is not None:
-            if not here.sees_all and here.person not in (None, person):
-                raise BadInput(f"{here.person!r} cannot erase {person!r}; ask as that person or as Scope.owner({here.space!r})")
-            return revise.about(check.name(person, "person"))
-
-        def plan(view: View) -> Erasure:
-            if id is not None:
-                roots = view.history(id, here)
-                if not roots:
-                    raise revise.unknown(id)
-            else:
-                roots = revise.having(view, query or "", here, ever=True)
-            return revise.erasing(view, roots)
-
-        return plan
+            copies = tuple(upkeep.out_of_reach(view, self.home))
+        return Proof(swept.ids, swept.checked, swept.pending, copies, swept.commit or None)
 
     def working(self, scope: Scope | None = None) -> WorkingMemory:
         """Return the session's working memory: `.get() .replace(…) .clear()`."""
@@ -493,32 +404,6 @@ class Mind:
         if space is None or (scope is not None and asked_in(scope).space != space):
             raise revise.unknown(str(id)) if letter == "m" else revise.no_commit(str(id))
         return Scope.owner(space) if scope is None else scope
-
-    def _where(
-        self,
-        scope: Scope,
-        kinds: Iterable[str] | None,
-        tags: Iterable[str] | None,
-        subject: str | None,
-        session: str | None,
-        between: Between | None,
-        retired: bool = False,
-    ) -> Where:
-        chosen = None if kinds is None else tuple(check.one_of(kind, KINDS, "kind") for kind in check.names(kinds, "kinds"))
-        if between is not None:
-            if not isinstance(between, tuple | list) or len(between) != 2:
-                raise BadInput("between takes a start and an end, either of which may be None")
-            between = (check.optional_moment(between[0], "the start"), check.optional_moment(between[1], "the end"))
-            check.interval(*between, "between")
-        return Where(
-            scope,
-            chosen,
-            check.names(tags or (), "tags"),
-            check.optional_name(subject, "subject"),
-            check.optional_name(session, "session"),
-            between=between,
-            retired=retired,
-        )
 
     def _at(self, view: View, where: Where, as_of: AsOf | None) -> tuple[Where, datetime | None]:
         """Return `where` at a moment or commit, and that moment."""

@@ -445,4 +445,4 @@ def _unpack(path: Path, folder: Path) -> None:
 
 def _erasing_ids(view: View, ids: set[str]) -> Erasure:
     owner = Scope.owner(view.space)
-    return revise.erasing(view, [memory for id in sorted(ids) for memory in view.history(id, owner)])
+    return revise.erasing(view, [memory for id in sorted(ids) for memory in view.history(id, owner)], owner)

@@ -6,14 +6,16 @@ and whether a thing is new, said again or told with more detail, is decided insi
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import islice
+from typing import Any
 
-from reverie.errors import BadInput, NotFound, Refused
+from reverie.errors import BadInput, Erased, NotFound, Refused
 from reverie.learn.ground import grounded
 from reverie.memory import check
-from reverie.memory.scope import Scope, chosen_audience, meet
+from reverie.memory.scope import Scope, asked_in, chosen_audience, meet
 from reverie.memory.trace import (
     DEFAULT_CONFIDENCE,
     KINDS,
@@ -26,9 +28,11 @@ from reverie.memory.trace import (
     less_trusted,
     upsert_key,
 )
-from reverie.store.base import Draft, Held, View, Where, key_of
+from reverie.store.base import Draft, Held, Store, View, Where, key_of
 
 TRUST_OF_ROLE = {"user": "user", "assistant": "agent", "tool": "tool", "system": "agent"}
+TURN_NAMES = {"text", "speaker", "role", "at", "message_id", "reply_to", "trust", "audience", "attachments"}
+BATCH = 1_000  # turns in one commit: a crash loses fewer than that, and the cost of a commit is shared by so many
 REMEMBERED = tuple(kind for kind in KINDS if kind != "turn")
 
 
@@ -89,6 +93,69 @@ def keep_turn(draft: Draft, said: Memory) -> tuple[Memory, bool]:
     for id in resting_only_on(draft, [edited], still=lambda claim: grounded(claim, edited.text)):
         draft.retire(id)
     return edited, True
+
+
+@dataclass(frozen=True, slots=True)
+class Ingested:
+    """What came of many turns; `errors` says of the failed which and why."""
+
+    added: int
+    duplicates: int
+    failed: int
+    commits: tuple[str, ...]
+    errors: tuple[tuple[int, str], ...] = ()
+
+
+def take_in(
+    store: Store,
+    turns: Iterable[Mapping[str, Any]],
+    here: Scope,
+    clock: Callable[[], datetime],
+    progress: Callable[[int], object] | None,
+) -> Ingested:
+    """Keep many turns, a thousand in a commit; one that does not fit is counted and the rest goes on."""
+    if isinstance(turns, str | Mapping) or not isinstance(turns, Iterable):
+        raise BadInput("turns must be a list of dicts, for example [{'role': 'user', 'content': 'hello'}]")
+    outcomes: list[bool] = []
+    commits: list[str] = []
+    errors: list[tuple[int, str]] = []
+    numbered = iter(enumerate(turns))
+    while batch := list(islice(numbered, BATCH)):
+        spaces: dict[str, list[tuple[int, Memory]]] = {}
+        for number, given in batch:
+            try:
+                said = _turn_of(given, here, clock())
+                spaces.setdefault(said.audience.space, []).append((number, said))
+            except BadInput as exc:
+                errors.append((number, str(exc)))
+        for space, waiting in spaces.items():
+            written: dict[str, None] = {}
+            with store.writing(space, here.person or "owner", "observed", clock()) as draft:
+                for number, said in waiting:
+                    try:
+                        kept, is_new = keep_turn(draft, said)
+                    except (Erased, Refused) as exc:
+                        errors.append((number, str(exc)))
+                        continue
+                    outcomes.append(is_new)
+                    written |= {kept.commit: None} if is_new else {}
+            commits += written
+        if progress is not None:
+            progress(batch[-1][0] + 1)
+    return Ingested(sum(outcomes), len(outcomes) - sum(outcomes), len(errors), tuple(commits), tuple(sorted(errors)))
+
+
+def _turn_of(given: object, here: Scope, now: datetime) -> Memory:
+    if not isinstance(given, Mapping):
+        raise BadInput(f"a turn must be a dict, not {type(given).__name__}")
+    known = {**given}
+    if "content" in known:
+        known["text"] = known.pop("content")
+    said_in = asked_in(known.pop("scope", here))
+    unknown = sorted(map(str, set(known) - TURN_NAMES))
+    if unknown or "text" not in known:
+        raise BadInput(f"a turn needs text (or content) and takes observe()'s names, not {unknown or sorted(known)}")
+    return turn(scope=said_in, now=now, **known)
 
 
 def thing(
@@ -201,14 +268,13 @@ def _no_wider_than_its_sources(view: View, told: Memory, scope: Scope) -> Memory
     return replace(told, audience=audience, trust=trust, confidence=confidence)
 
 
-def resting_only_on(view: View, going: Iterable[Memory], still: object = None) -> list[str]:
+def resting_only_on(view: View, going: Iterable[Memory], still: Callable[[str], bool] | None = None) -> list[str]:
     """Return the active memories that have no other source than those in `going`, and what rests on these in turn.
 
     `still` may say of a claim (its quote, else its text) that it holds all the same.
     """
     gone: dict[str, Memory] = {memory.id: memory for memory in going}
     start = set(gone)
-    holds = still if callable(still) else (lambda _claim: False)
     frontier = list(gone.values())
     while frontier:
         refs = {ref for memory in frontier for ref in (memory.id, memory.message_id) if ref}
@@ -218,7 +284,7 @@ def resting_only_on(view: View, going: Iterable[Memory], still: object = None) -
             if memory is None or id in gone:
                 continue
             said = [held for held in view.sightings(id) if held.retired_seq is None and held.key == key_of(memory)]
-            if all(_rests_on(held, gone) and not holds(held.sighting.source.quote or memory.text) for held in said):
+            if all(_rests_on(held, gone) and not (still and still(held.sighting.source.quote or memory.text)) for held in said):
                 gone[id] = memory
                 frontier.append(memory)
     return [id for id in gone if id not in start]

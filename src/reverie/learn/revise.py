@@ -86,9 +86,7 @@ def to_forget(view: View, scope: Scope, id: str | None, words: str | None, messa
 
 def forget(draft: Draft, going: list[Memory]) -> None:
     """Retire memories and what rests on nothing else."""
-    for memory in going:
-        draft.retire(memory.id)
-    for id in resting_only_on(draft, going):
+    for id in (*(memory.id for memory in going), *resting_only_on(draft, going)):
         draft.retire(id)
 
 
@@ -132,7 +130,7 @@ def _as_left(change: Touched, last: Memory) -> bool:
     return change.retired is None or (last.version == change.retired and last.retired_at is not None)
 
 
-def erasing(view: View, roots: Iterable[Memory], states: Iterable[State] = ()) -> Erasure:
+def erasing(view: View, roots: Iterable[Memory], scope: Scope, states: Iterable[State] = ()) -> Erasure:
     """Return all that goes with `roots`: what was derived from them, transitively, and the notes that repeat their words.
 
     A memory also told by another source stays, without the quote; one of whose wordings has no other source goes whole.
@@ -162,7 +160,8 @@ def erasing(view: View, roots: Iterable[Memory], states: Iterable[State] = ()) -
         if state.kind != "person" and _repeats(texts, state.value)
     }
     kept = tuple(held for held in dead.values() if held.id not in gone)
-    return Erasure(tuple(sorted(gone)), kept, tuple(noted.values()))
+    named = tuple(id for id in sorted(gone) if view.history(id, scope))
+    return Erasure(tuple(sorted(gone)), named, kept, tuple(noted.values()))
 
 
 def _name(held: Held) -> tuple[str, int, str]:
@@ -177,8 +176,23 @@ def _repeats(texts: list[str], value: object) -> bool:
     return any(_repeats(texts, part) for part in parts)
 
 
-def about(person: str) -> Callable[[View], Erasure]:
+def naming(id: str | None, words: str | None, scope: Scope) -> Callable[[View], Erasure]:
+    """Return the plan that erases one memory, or all that ever had these words, as far as `scope` sees them."""
+
+    def plan(view: View) -> Erasure:
+        roots = having(view, words or "", scope, ever=True) if id is None else view.history(id, scope)
+        if id is not None and not roots:
+            raise unknown(id)
+        return erasing(view, roots, scope)
+
+    return plan
+
+
+def about(person: str, scope: Scope) -> Callable[[View], Erasure]:
     """Return the plan that erases all a person said, all said about them, and their notes, whoever may see it."""
+    person = check.name(person, "person")
+    if not scope.sees_all and scope.person not in (None, person):
+        raise BadInput(f"{scope.person!r} cannot erase {person!r}; ask as that person or as Scope.owner({scope.space!r})")
 
     def plan(view: View) -> Erasure:
         owner = Scope.owner(view.space)
@@ -189,6 +203,6 @@ def about(person: str) -> Callable[[View], Erasure]:
             or (memory.kind == "turn" and memory.speaker == person)
         ]
         states = [s for s in view.states(owner) if s.place.person == person or (s.kind == "person" and s.name == person)]
-        return erasing(view, roots, states)
+        return erasing(view, roots, owner, states)
 
     return plan

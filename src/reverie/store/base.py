@@ -129,9 +129,13 @@ class Touched:
 
 @dataclass(frozen=True, slots=True)
 class Erasure:
-    """What an erase takes away: memories whole, single sightings of others, session state, names of people."""
+    """What an erase takes away: memories whole, single sightings of others, session state, names of people.
+
+    `named` are those of `ids` that whoever asked may be told of.
+    """
 
     ids: tuple[str, ...]
+    named: tuple[str, ...]
     sightings: tuple[Held, ...] = ()
     states: tuple[State, ...] = ()
 
@@ -316,7 +320,12 @@ def key_of(memory: Memory) -> bytes | None:
 
 def indexed_text(memory: Memory) -> str:
     """Return what the full text search looks at."""
-    return "\n".join(part for part in (memory.speaker, memory.title, memory.text, *memory.tags) if part)
+    return searchable(memory.speaker, memory.title, memory.text, memory.tags)
+
+
+def searchable(speaker: str | None, title: str | None, text: str, tags: Iterable[str]) -> str:
+    """Return the parts of a memory by which it is found, as one text."""
+    return "\n".join(part for part in (speaker, title, text, *tags) if part)
 
 
 def fits(memory: Memory, where: Where) -> bool:

@@ -431,7 +431,7 @@ class InMemoryStore:
             kept = self._space(space).copy()
             erasure = plan(InMemoryView(space, kept))
             if dry_run or not (erasure.ids or erasure.sightings or erasure.states):
-                return Swept(erasure.ids, "", ())
+                return Swept(erasure.named, "", ())
             ids = set(erasure.ids)
             going = [record for record in kept.records if record.memory.id in ids]
             for record in going:
@@ -446,7 +446,7 @@ class InMemoryStore:
                 kept.states.pop((state.kind, state.place, state.name), None)
             commit = InMemoryDraft(space, kept, self._secret, by, "erased", now).begin()
             self._spaces[space] = kept
-            return Swept(erasure.ids, commit, tuple(PLACES))
+            return Swept(erasure.named, commit, tuple(PLACES))
 
     def dump(self, space: str) -> Dump:
         kept = self._space(space)

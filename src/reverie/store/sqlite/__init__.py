@@ -124,7 +124,7 @@ class SqliteStore:
         """Empty the caches when any process erased something."""
         if self.ledger.changed():
             for file in self._folder.each_open():
-                with file.lock:
+                with file.caches_lock:
                     file.caches.clear()
 
     def dump(self, space: str) -> Dump:
@@ -134,7 +134,7 @@ class SqliteStore:
             owner = Scope.owner(space)
             return Dump(
                 space,
-                tuple(reversed(view.commits(owner))),
+                tuple(view.all_commits()),
                 tuple(view.records("1")),
                 tuple(view.held("1")),
                 tuple(view.states(owner)),

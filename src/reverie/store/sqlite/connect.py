@@ -7,6 +7,7 @@ lent out one thread at a time and taken back; unlike one per thread, they do not
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import secrets
@@ -15,13 +16,15 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import apsw
 
 from reverie.errors import Busy, Damaged, Full, ReadOnly, SchemaTooNew, StoreError
 from reverie.memory.language import VERSION as TERMS_VERSION
+from reverie.memory.language import terms
 from reverie.memory.trace import space_mark
+from reverie.store.base import searchable
 from reverie.store.sqlite.schema import APPLICATION_ID, STEPS
 
 if TYPE_CHECKING:
@@ -42,6 +45,7 @@ class SpaceFile:
         self.mark = space_mark(space)
         self.lock = threading.RLock()
         self.caches: dict[tuple[str, str], Cache] = {}
+        self.caches_lock = threading.Lock()  # not `lock`: an erase holds that while it waits for readers to end
         self.users = 0
         self._writer: apsw.Connection | None = None
         self._readers: list[apsw.Connection] = []
@@ -168,6 +172,7 @@ class Folder:
                 if problems:
                     raise Damaged(damage(path, problems[0]))
             migrate(file.writer, path, self.aside)
+            index_anew(file)
             self._settle(file)
         except BaseException:
             file.close()
@@ -254,6 +259,28 @@ def migrate(connection: apsw.Connection, path: Path, aside: Path) -> None:
             for _ in connection.execute(step):
                 pass
         connection.pragma("user_version", len(STEPS))
+        connection.execute("COMMIT")
+    except BaseException:
+        connection.execute("ROLLBACK")
+        raise
+
+
+def index_anew(file: SpaceFile) -> None:
+    """Index every text again if the rules by which texts become terms have changed since."""
+    connection = file.writer
+    if connection.execute("SELECT value FROM meta WHERE name = 'terms'").fetchall() == [(TERMS_VERSION,)]:
+        return
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        for table in ("words_now", "words_past"):
+            connection.execute(f"INSERT INTO {table}({table}) VALUES('delete-all')")
+        rows: list[Any] = connection.execute(
+            "SELECT v, retired_seq IS NULL, speaker, title, text, tags FROM versions JOIN texts USING(v)"
+        ).fetchall()
+        for v, is_current, speaker, title, text, tags in rows:
+            words = " ".join(terms(searchable(speaker, title, text, json.loads(tags or "[]"))))
+            connection.execute(f"INSERT INTO words_{'now' if is_current else 'past'}(rowid, terms) VALUES(?, ?)", (v, words))
+        connection.execute("INSERT OR REPLACE INTO meta VALUES('terms', ?)", (TERMS_VERSION,))
         connection.execute("COMMIT")
     except BaseException:
         connection.execute("ROLLBACK")

@@ -49,7 +49,7 @@ def begin(
         erasure = plan(draft)
         if dry_run or not (erasure.ids or erasure.sightings or erasure.states):
             connection.execute("ROLLBACK")
-            return erasure.ids, "", []
+            return erasure.named, "", []
         marks = {mark for record in _records(draft, erasure.ids) for mark in tombstones(secret, record.memory)}
         connection.executemany("INSERT OR IGNORE INTO tombstones VALUES(?)", [(mark,) for mark in sorted(marks)])
         intention = {
@@ -70,7 +70,7 @@ def begin(
         if connection.in_transaction:
             connection.execute("ROLLBACK")
         raise
-    return erasure.ids, draft.full("c", draft.commit_tail), sorted(marks)
+    return erasure.named, draft.full("c", draft.commit_tail), sorted(marks)
 
 
 def unfinished(file: SpaceFile) -> list[bytes]:
@@ -85,12 +85,14 @@ def finish(file: SpaceFile, secret: bytes, now: datetime, aside: Path) -> tuple[
     """Carry out what was decided, whoever decided it; return the places that a reader still keeps from being cleared."""
     connection = file.writer
     needles: set[bytes] | None = None
-    wanted = _meta(connection, "erasing")
-    if wanted is not None:
-        intention = json.loads(str(wanted))
+    if _meta(connection, "erasing") is not None:
         connection.execute("BEGIN IMMEDIATE")
         try:
-            needles = _empty(SqliteDraft(file, connection, secret, "owner", "erased", now), intention)
+            is_first = _meta(connection, "unswept") is None
+            intention = _meta(connection, "erasing")  # another process may have carried it out meanwhile
+            if intention is not None:
+                found = _empty(SqliteDraft(file, connection, secret, "owner", "erased", now), json.loads(str(intention)))
+                needles = found if is_first else None
             connection.execute("COMMIT")
         except BaseException:
             connection.execute("ROLLBACK")
@@ -98,14 +100,16 @@ def finish(file: SpaceFile, secret: bytes, now: datetime, aside: Path) -> tuple[
         step("emptied")
     elif _meta(connection, "unswept") is None:
         return ()
-    file.caches.clear()
+    with file.caches_lock:
+        file.caches.clear()
     for copy in aside.glob(f"*.{file.mark}.*"):
         copy.unlink(missing_ok=True)
     step("aside")
     if not _fold_log(connection):
         return _AFTER_COMMIT
     step("folded")
-    # Without needles (a crash, or a reader that was in the way) there is nothing to search for: rebuild.
+    # Without needles (a crash, or a reader that was in the way) there is nothing to search for: rebuild. A rebuilt file
+    # holds live rows only, so what would still be found in it is somebody else's.
     if needles is None or found_in(needles, (file.path,)):
         connection.execute("VACUUM")
         step("rebuilt")

@@ -104,6 +104,11 @@ class SqliteView:
             for seq, number, id, at, by, why in rows
         ]  # fmt: skip
 
+    def all_commits(self) -> list[Commit]:
+        """Return every commit, oldest first, without its members."""
+        rows = self.rows("SELECT id, seq, at, by, why FROM commits ORDER BY seq")
+        return [Commit(self.full("c", id), seq, from_micros(at), by, why) for id, seq, at, by, why in rows]
+
     def _members(self, column: str, seq: Bind, seen: str, who: Sequence[Bind]) -> tuple[str, ...]:
         rows = self.rows(f"SELECT id FROM versions m WHERE {column} = ? AND {seen} ORDER BY v", (seq, *who))
         return tuple(self.full("m", row[0]) for row in rows)
@@ -279,7 +284,7 @@ class SqliteView:
         number, length = kept[0][0], kept[0][1]
         sought = unit(values, length)
         seq, epoch = self.last_seq(), self.value("SELECT value FROM meta WHERE name = 'epoch'")
-        with self._file.lock:
+        with self._file.caches_lock:
             cache = self._file.caches.get((model, grain))
             if cache is None or cache.epoch < epoch:
                 cache = self._file.caches[model, grain] = Cache(length, epoch)

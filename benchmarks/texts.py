@@ -1,0 +1,112 @@
+"""Invented chat: turns and questions whose words are distributed like those of real talk.
+
+Half of the words are English function words; the rest are a few thousand made-up ones in several inflections, names,
+and numbers. Frequencies fall as 1 / (rank + shift), so that a handful of words is in every fifth turn and most are rare:
+what a full text search has to do hangs on that. The same seed gives the same talk.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import accumulate
+
+NAMES = ("Ana", "Luis", "Marta", "Priya", "Tom", "Yuki", "Omar", "Ines", "Viktor", "Chloe", "Sam", "Noor")
+PLACES = ("Oaxaca", "Lisbon", "Kyoto", "Leeds", "Tromso", "Quito", "Bergen", "Malaga", "Austin", "Cardiff")
+FUNCTION_WORDS = (
+    "the to and I a of it that you in is was my for on with we but so have at this be just not are if me they as"
+    " all about can what do from there or when will out up then he she been had would more who how your our some"
+    " than her his them other after because only very here over still where before should could did were has"
+).split()
+OPENERS = (
+    "what did {} say about", "when did {} talk about the", "where is the", "who told us about", "do you remember the",
+    "how much was the", "did {} ever find the", "which", "why was {} so", "what about",
+)  # fmt: skip
+
+_ONSETS = "b bl br c ch cl d dr f fl g gl gr h j k l m n p pl pr qu r s sh sk sl sp st t th tr v w".split()
+_VOWELS = "a e i o u ai ea ee oa ou".split()
+_CODAS = "b ck d g l ll m n nd nk p r rd rm rt s sh st t th x".split()
+_ENDINGS = ("", "", "", "s", "ing", "ed", "er", "ly", "ness")
+_CONTENT_WORDS, _NUMBERS = 4_000, 300
+_FEWEST, _MOST = 15, 30  # words in a turn
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One turn: who says what."""
+
+    speaker: str
+    text: str
+
+
+class Talk:
+    """A source of turns and questions."""
+
+    def __init__(self, seed: int = 7) -> None:
+        self._random = random.Random(seed)
+        self._content = self._made_up_words()
+        numbers = [self._number() for _ in range(_NUMBERS)]
+        groups: tuple[tuple[float, Iterable[str], float], ...] = (
+            (0.50, FUNCTION_WORDS, 2.0),
+            (0.42, self._content, 10.0),
+            (0.05, (*NAMES, *PLACES), 2.0),
+            (0.03, numbers, 30.0),
+        )
+        self._words: list[str] = []
+        weights: list[float] = []
+        for share, words, shift in groups:
+            listed = list(words)
+            falling = [1 / (rank + shift) for rank in range(len(listed))]
+            self._words += listed
+            weights += [share * weight / sum(falling) for weight in falling]
+        self._upto = list(accumulate(weights))
+        self._content_upto = list(accumulate(1 / (rank + 10.0) for rank in range(len(self._content))))
+
+    def lines(self, count: int) -> list[Line]:
+        """Return the next turns."""
+        chance = self._random
+        found = []
+        for _ in range(count):
+            words = chance.choices(self._words, cum_weights=self._upto, k=chance.randint(_FEWEST, _MOST))
+            words[chance.randint(4, 9)] += ","
+            words[chance.randint(10, 13)] += "."
+            text = f"{' '.join(words)}{chance.choice('....!?')}"
+            found.append(Line(chance.choice(NAMES), text[0].upper() + text[1:]))
+        return found
+
+    def questions(self, count: int) -> list[str]:
+        """Return questions of four to ten words about the same things."""
+        chance = self._random
+        found = []
+        for _ in range(count):
+            opener = chance.choice(OPENERS).format(chance.choice(NAMES))
+            least = max(2, 4 - len(opener.split()))
+            about = chance.choices(self._content, cum_weights=self._content_upto, k=chance.randint(least, 4))
+            found.append(f"{opener} {' '.join(about)}?")
+        return found
+
+    def _made_up_words(self) -> list[str]:
+        chance = self._random
+        words: dict[str, None] = {}
+        while len(words) < _CONTENT_WORDS:
+            stem = chance.choice(_ONSETS) + chance.choice(_VOWELS) + chance.choice(_CODAS)
+            if chance.random() < 0.6:
+                stem += chance.choice(_VOWELS) + chance.choice(_CODAS)
+            for ending in {chance.choice(_ENDINGS), chance.choice(_ENDINGS)}:
+                words[stem + ending] = None
+        listed = list(words)
+        chance.shuffle(listed)
+        return listed[:_CONTENT_WORDS]
+
+    def _number(self) -> str:
+        chance = self._random
+        return chance.choice(
+            (
+                str(chance.randint(1, 99)),
+                str(chance.randint(1990, 2026)),
+                f"{chance.randint(1, 12)}:{chance.choice(('00', '15', '30', '45'))}",
+                f"${chance.randint(2, 900)}",
+                f"{chance.randint(1, 9)}.{chance.randint(0, 99):02d}",
+            )
+        )
