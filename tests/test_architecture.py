@@ -24,7 +24,7 @@ SOURCE = ROOT / "src"
 STEPS: tuple[tuple[str, ...], ...] = (
     ("doors", "__main__"),
     ("agent",),
-    ("mind", "upkeep", "aio"),
+    ("mind", "upkeep", "worker"),
     ("sleep", "window"),
     ("learn", "state"),
     ("identity", "metacognition"),
@@ -37,7 +37,7 @@ DIRECTION = " → ".join(", ".join(step) for step in STEPS)
 RANK = {layer: rank for rank, step in enumerate(STEPS) for layer in step}
 
 # The settings stand beside the steps: few may read them, and they know little.
-CONFIG_READERS = {"doors", "__main__", "mind", "upkeep", "aio"}
+CONFIG_READERS = {"doors", "__main__", "mind", "upkeep", "worker"}
 CONFIG_READS = {"errors", "memory"}
 
 # Concrete stores are named where the parts are wired together; everyone else knows only what a store promises.
@@ -235,7 +235,7 @@ def test_importing_reverie_loads_nothing_heavy() -> None:
 
 PLACES = (
     "__init__.py",
-    "aio.py",
+    "worker.py",
     "config.py",
     "errors.py",
     "metacognition.py",
@@ -274,7 +274,7 @@ def invented(spoken: Mapping[str, str]) -> list[Module]:
         ("doors/cli.py", "from reverie import open\nfrom reverie.agent import turn\nimport reverie.config"),
         ("mind.py", "def open(): from reverie.store import sqlite, in_memory"),
         ("upkeep.py", "import reverie.store.sqlite.search\nimport reverie.config"),
-        ("aio.py", "from reverie.mind import Mind"),
+        ("worker.py", "from reverie.mind import Mind"),
         ("sleep/night.py", "from reverie.learn.ingest import ingest\nfrom reverie.errors import Broken"),
         ("recall/fuse.py", "from reverie.store import base\nfrom reverie.models.base import Embedder"),
         ("recall/fuse.py", "from reverie.store.base import Store\nimport numpy"),
@@ -298,7 +298,7 @@ def test_an_import_that_keeps_the_rules_is_let_pass(place: str, source: str) -> 
         ("recall/fuse.py", "from ..sleep import night", 1, "imports point one way"),
         ("errors.py", "import reverie.memory.trace as trace", 1, "imports point one way"),
         ("agent/turn.py", "import reverie.doors.cli", 1, "imports point one way"),
-        ("sleep/night.py", "from reverie.aio import Mind", 1, "imports point one way"),
+        ("sleep/night.py", "from reverie.worker import Mind", 1, "imports point one way"),
         ("memory/trace.py", "if TYPE_CHECKING:\n    from reverie.mind import Mind", 2, "imports point one way"),
         ("learn/ingest.py", "def late():\n    import reverie.window.render", 2, "imports point one way"),
         ("learn/ingest.py", "importlib.import_module('reverie.mind')", 1, "imports point one way"),
@@ -308,7 +308,7 @@ def test_an_import_that_keeps_the_rules_is_let_pass(place: str, source: str) -> 
         ("recall/fuse.py", "from reverie.store import sqlite", 1, "only mind, upkeep may name a concrete store"),
         ("doors/cli.py", "from reverie.store.in_memory import Store", 1, "only mind, upkeep may name a concrete store"),
         ("agent/turn.py", "from reverie.store import Store", 1, "only mind, upkeep may name a concrete store"),
-        ("aio.py", "import reverie.store.sqlite", 1, "only mind, upkeep may name a concrete store"),
+        ("worker.py", "import reverie.store.sqlite", 1, "only mind, upkeep may name a concrete store"),
         ("store/base.py", "from reverie.store import in_memory", 1, "base may import no other part"),
         ("store/in_memory.py", "from reverie.store import sqlite", 1, "in_memory may import base"),
         ("store/__init__.py", "from reverie.store.sqlite import Store", 1, "__init__ may import base"),

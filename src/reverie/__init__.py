@@ -11,7 +11,6 @@ Public names load when first used, so that `import reverie` costs next to nothin
 
 TYPE_CHECKING = False  # type checkers take this for true; importing typing for it would cost more than all the rest
 if TYPE_CHECKING:
-    from reverie.aio import aio as aio
     from reverie.errors import BadInput as BadInput
     from reverie.errors import BudgetExceeded as BudgetExceeded
     from reverie.errors import Busy as Busy
@@ -47,6 +46,7 @@ if TYPE_CHECKING:
     from reverie.upkeep import Loaded as Loaded
     from reverie.upkeep import Status as Status
     from reverie.upkeep import recover as recover
+    from reverie.worker import aio as aio
 
 _HOME = {
     "open": "mind",
@@ -54,7 +54,7 @@ _HOME = {
     "Ingested": "learn.ingest",
     "Settled": "mind",
     "Proof": "mind",
-    "aio": "aio",
+    "aio": "worker",
     "recover": "upkeep",
     "Health": "upkeep",
     "Status": "upkeep",

@@ -233,7 +233,8 @@ class Mind:
 
     def diff(self, t0: AsOf, t1: AsOf, scope: Scope | None = None) -> Diff:
         """Return what changed between two moments or commits."""
-        here = self._scope_of(t0, scope, "c") if isinstance(t0, str) else asked_in(scope)
+        named = next((moment for moment in (t0, t1) if isinstance(moment, str)), None)
+        here = self._scope_of(named, scope, "c") if named else asked_in(scope)
         with self._store.reading(here.space) as view:
             before, after = (self._at(view, Where(here), moment)[0] for moment in (t0, t1))
             if (before.at or 0) > (after.at or 0):

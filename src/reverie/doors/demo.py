@@ -185,11 +185,14 @@ def friday(mind: Mind, clock: Clock, page: Page, lives: Memory) -> None:
     clock.at(4, 12)
     page.day("Friday", "where does Ana live? It depends on when you ask")
     tuesday_noon = MONDAY + timedelta(days=1, hours=12)
-    page.line(f"believed on {tuesday_noon:%A}:    {mind.get(lives.id, as_of=tuesday_noon, scope=ROOM_ANA).text}")
-    page.line(f"believed on {clock.now:%A}:     {mind.get(lives.id, scope=ROOM_ANA).text}")
-    page.note(f"and a recall as of {tuesday_noon:%A} sees only what was known by then:")
-    for hit in mind.recall("where does Ana live?", scope=ROOM_ANA, as_of=tuesday_noon, strict=True).hits:
-        page.line(f"{hit.score:.2f}  {hit.memory.text}")
+    page.note("what was believed:")
+    for moment in (tuesday_noon, clock.now):
+        page.line(f"on {moment:%A}:".ljust(15) + f" {mind.get(lives.id, as_of=moment, scope=ROOM_ANA).text}")
+    page.note("and the facts that a recall finds:")
+    for when, moment in (("as of Tuesday", tuesday_noon), ("now", clock.now)):
+        found = mind.recall("where does Ana live?", scope=ROOM_ANA, kinds=("fact",), as_of=moment)
+        for hit in found.hits:
+            page.line(f"{when + ':':<15} {hit.score:.2f}  {hit.memory.text}  [matched: {', '.join(hit.why.matched)}]")
 
 
 def saturday(mind: Mind, clock: Clock, page: Page) -> None:
@@ -204,15 +207,15 @@ def sunday(mind: Mind, clock: Clock, page: Page, home: Path, secret: Memory) -> 
     """Ana takes her secret back for good."""
     clock.at(6, 10)
     page.day("Sunday", "Ana takes her secret back, for good")
-    page.line(secret.text)
     going = mind.erase(secret.id, scope=ALONE_ANA, dry_run=True).erased
     needles = _only_in(mind, going)
-    page.note(f"every file of the home, searched as raw bytes for the sentences and for {', '.join(needles[len(going) :])}:")
+    page.note("every file of the home, searched as raw bytes for what goes with it, sentences and index terms:")
+    page.line(" · ".join(needles))
     _residue(page, "before", search(home, needles))
     proof = mind.erase(secret.id, scope=ALONE_ANA)
     _residue(page, "after", search(home, needles))
     page.note(f"{len(proof.erased)} memories erased, the fact drawn from it among them; the proof:")
-    page.line(f"{len(proof.checked)} places cleared: {', '.join(proof.checked[:6])},")
+    page.line(f"{len(proof.checked)} places looked through: {', '.join(proof.checked[:6])},")
     page.line(f"  {', '.join(proof.checked[6:])}")
     page.line(f"still held by a reader: {len(proof.pending)} · copies out of reach: {len(proof.unreachable)}")
     page.note("and it is not learned again:")

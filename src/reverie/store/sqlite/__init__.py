@@ -205,6 +205,11 @@ class SqliteStore:
                         ).fetchall()[0]
                         if indexed != kept:
                             problems.append(f"{table} knows {indexed} of {kept} versions")
+                    keys = connection.execute("SELECT value FROM meta WHERE name = 'erase_key'").fetchall()
+                    if keys and keys[0][0] != erase.fingerprint(self.ledger.secret):
+                        warnings.append(
+                            f"texts erased from {space!r} were marked under another erase.key: they could be learned again"
+                        )
                     if connection.execute("SELECT 1 FROM meta WHERE name = 'unswept'").fetchall():
                         warnings.append("an erase is still pending: close the process that is reading this space")
         except StoreError as exc:

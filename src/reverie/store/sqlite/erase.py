@@ -8,6 +8,7 @@ for what should be gone. About one text in a thousand survives in the gaps of pa
 
 from __future__ import annotations
 
+import hmac
 import json
 import mmap
 import time
@@ -65,12 +66,18 @@ def begin(
         }
         draft.begin()
         draft.rows("INSERT OR REPLACE INTO meta VALUES('erasing', ?)", (json.dumps(intention),))
+        draft.rows("INSERT OR REPLACE INTO meta VALUES('erase_key', ?)", (fingerprint(secret),))
         connection.execute("COMMIT")
     except BaseException:
         if connection.in_transaction:
             connection.execute("ROLLBACK")
         raise
     return erasure.named, draft.full("c", draft.commit_tail), sorted(marks)
+
+
+def fingerprint(secret: bytes) -> str:
+    """Return what tells whether tombstones were made under this key, and nothing more about it."""
+    return hmac.digest(secret, b"erase key", "sha256").hex()[:16]
 
 
 def unfinished(file: SpaceFile) -> list[bytes]:
