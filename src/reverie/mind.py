@@ -323,8 +323,8 @@ class Mind:
         """Take back a commit, all of it or nothing."""
         here = self._scope_of(commit, scope, "c")
         with self._changing(here, f"undid {commit}") as draft:
-            revise.undo(draft, commit, here)
-            return _written(draft, here)
+            erased = revise.undo(draft, commit, here)
+            return replace(_written(draft, here), erased=erased)
 
     def erase(
         self,

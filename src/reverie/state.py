@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime
+from typing import Any
 
 from reverie.errors import BadInput, NotFound
 from reverie.memory import check, people, working
@@ -12,7 +13,7 @@ from reverie.memory.people import Name, Person
 from reverie.memory.scope import Scope, asked_in
 from reverie.memory.trace import Memory
 from reverie.memory.working import State, Working
-from reverie.store.base import Store, Where
+from reverie.store.base import Store, View, Where
 
 
 class Slot:
@@ -115,10 +116,12 @@ class People:
 
     def get(self, id: str, scope: Scope | None = None) -> Person:
         """Return a person by id."""
-        found = self._find(id, scope)
-        if found is None:
+        space = asked_in(scope).space
+        with self._store.reading(space) as view:
+            state = view.state("person", Scope(space), check.name(id, "person id"))
+        if state is None:
             raise NotFound(f"no person {id!r} here; people.alias(id, name) makes one known")
-        return found
+        return people.from_value(state.name, state.value)
 
     def find(self, name: str, scope: Scope | None = None) -> tuple[Person, ...]:
         """Return everyone who goes by a name, an account or a mention such as `<@283749>`."""
@@ -132,12 +135,15 @@ class People:
 
     def alias(self, id: str, name: str, scope: Scope | None = None) -> Person:
         """Make a name known; the last one given is the one in use."""
-        person = self._known(id, scope)
         name = check.name(name, "name")
-        if person.names and person.names[-1].text == name:
-            return person
-        names = (*(known for known in person.names if known.text != name), Name(name, self._clock()))
-        return self._keep(replace(person, names=names), scope)
+
+        def named(person: Person) -> Person:
+            if person.names and person.names[-1].text == name:
+                return person
+            others = (known for known in person.names if known.text != name)
+            return replace(person, names=(*others, Name(name, self._clock())))
+
+        return self._change(id, scope, named)
 
     def update(
         self,
@@ -148,29 +154,28 @@ class People:
         scope: Scope | None = None,
     ) -> Person:
         """Set what is known of a person."""
-        person = self._known(id, scope)
-        person = replace(
-            person,
-            zone=person.zone if zone is None else people.check_zone(check.name(zone, "zone")),
-            language=person.language if language is None else check.name(language, "language"),
-            accounts=person.accounts if accounts is None else check.names(accounts, "accounts"),
-        )
-        return self._keep(person, scope)
+        given: dict[str, Any] = {
+            "zone": None if zone is None else people.check_zone(check.name(zone, "zone")),
+            "language": check.optional_name(language, "language"),
+            "accounts": None if accounts is None else check.names(accounts, "accounts"),
+        }
+        known = {name: value for name, value in given.items() if value is not None}
+        return self._change(id, scope, lambda person: replace(person, **known))
 
     def optout(self, id: str, out: bool = True, scope: Scope | None = None) -> Person:
         """Keep nothing more of what a person says; what is there already stays until erased."""
-        return self._keep(replace(self._known(id, scope), opted_out=bool(out)), scope)
+        return self._change(id, scope, lambda person: replace(person, opted_out=bool(out)))
 
-    def _find(self, id: str, scope: Scope | None) -> Person | None:
-        space = asked_in(scope).space
-        with self._store.reading(space) as view:
-            state = view.state("person", Scope(space), check.name(id, "person id"))
-        return None if state is None else people.from_value(state.name, state.value)
+    def _change(self, id: str, scope: Scope | None, change: Callable[[Person], Person]) -> Person:
+        """Change what is known of a person, with nobody else writing between the look and the change."""
+        id, space = check.name(id, "person id"), asked_in(scope).space
+        changed = Person(id)
 
-    def _known(self, id: str, scope: Scope | None) -> Person:
-        return self._find(id, scope) or Person(check.name(id, "person id"))
+        def entries(view: View) -> list[State]:
+            nonlocal changed
+            state = view.state("person", Scope(space), id)
+            changed = change(people.from_value(id, state.value) if state else Person(id))
+            return [State("person", Scope(space), id, people.to_value(changed), self._clock())]
 
-    def _keep(self, person: Person, scope: Scope | None) -> Person:
-        space = asked_in(scope).space
-        self._store.put_state(space, [State("person", Scope(space), person.id, people.to_value(person), self._clock())])
-        return person
+        self._store.put_state(space, entries)
+        return changed

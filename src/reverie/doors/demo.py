@@ -25,7 +25,7 @@ MONDAY = datetime(2026, 3, 2, tzinfo=UTC)
 FLAT, CLIMBERS = "flat", "climbers"
 ROOM_ANA, ROOM_LUIS = (Scope(FLAT, channel="kitchen", person=person) for person in ("ana", "luis"))
 ALONE_ANA, ALONE_LUIS = (Scope(FLAT, person=person) for person in ("ana", "luis"))
-SECRET = "I have an interview at Zapata Ceramics, please keep it quiet."
+SECRET = "I have an interview at Zapata Ceramics, keep it quiet."
 SHORTEST = 5  # characters: shorter index terms turn up in any file by chance
 
 
@@ -210,7 +210,9 @@ def sunday(mind: Mind, clock: Clock, page: Page, home: Path, secret: Memory) -> 
     going = mind.erase(secret.id, scope=ALONE_ANA, dry_run=True).erased
     needles = _only_in(mind, going)
     page.note("every file of the home, searched as raw bytes for what goes with it, sentences and index terms:")
-    page.line(" · ".join(needles))
+    for text in needles[: len(going)]:
+        page.line(text)
+    page.line(" · ".join(needles[len(going) :]))
     _residue(page, "before", search(home, needles))
     proof = mind.erase(secret.id, scope=ALONE_ANA)
     _residue(page, "after", search(home, needles))

@@ -98,8 +98,8 @@ def restore(draft: Draft, id: str, scope: Scope) -> Memory:
     return last if last.retired_at is None else draft.add(last)
 
 
-def undo(draft: Draft, commit: str, scope: Scope) -> None:
-    """Take back what a commit did, all of it or nothing."""
+def undo(draft: Draft, commit: str, scope: Scope) -> tuple[str, ...]:
+    """Take back what a commit did, all of it or nothing; return the members that were erased since, and stay so."""
     found = draft.find_commit(commit, scope)
     if found is None:
         raise no_commit(commit)
@@ -122,6 +122,7 @@ def undo(draft: Draft, commit: str, scope: Scope) -> None:
         elif change.added is not None:
             draft.retire(change.id)
     draft.retire_sightings(commit, [change.id for change in touched])
+    return found.erased
 
 
 def _as_left(change: Touched, last: Memory) -> bool:

@@ -33,6 +33,7 @@ FTS_TOKENIZE: str = f"ascii tokenchars '{_JOINERS}'"
 
 _LONGEST = 64  # characters in a term; FTS5 and people gain nothing from longer ones
 _SAMPLE = 400  # characters looked at to tell the language
+_CUE_WORDS = 300
 _CACHED = 1 << 14  # distinct words; chat reuses few
 
 
@@ -174,7 +175,10 @@ def terms(text: str) -> list[str]:
 
 
 def query(text: str) -> Query:
-    """Return what to look for when `text` is the cue; its stop words only when it has nothing else."""
+    """Return what to look for when `text` is the cue; its stop words only when it has nothing else.
+
+    Of a cue that is a document of its own, the first 300 different words count: a search takes time for each.
+    """
     clean = _clean(text)
     language = _language(clean)
     stop_words = {"en": _ENGLISH, "es": _SPANISH}.get(language, frozenset[str]())
@@ -191,7 +195,7 @@ def query(text: str) -> Query:
             if piece not in words and (variants := _variants(piece, language)):
                 words[piece] = Word(piece, variants)
     telling = tuple(word for word in words.values() if word.text not in stop_words)
-    return Query(telling or tuple(words.values()))
+    return Query((telling or tuple(words.values()))[:_CUE_WORDS])
 
 
 def matched(query: Query, text: str) -> tuple[str, ...]:

@@ -265,6 +265,9 @@ class Draft(View, Protocol):
         """Take back the sightings that a commit brought to these memories."""
 
 
+Entries = Sequence[State] | Callable[[View], Sequence[State]]
+
+
 class Store(Protocol):
     """Keeps spaces."""
 
@@ -280,8 +283,8 @@ class Store(Protocol):
     def writing(self, space: str, by: str, why: str, now: datetime) -> AbstractContextManager[Draft]:
         """Open a commit. If the block changes nothing there is no commit."""
 
-    def put_state(self, space: str, entries: Sequence[State], remove: Sequence[State] = ()) -> None:
-        """Write entries of session state and remove others, together."""
+    def put_state(self, space: str, entries: Entries, remove: Sequence[State] = ()) -> None:
+        """Write entries of session state and remove others, together; entries made from older ones are made inside."""
 
     def put_vectors(self, space: str, model: str, vectors: Sequence[Vector]) -> int:
         """Keep vectors; those of versions that are gone meanwhile are left out. Return how many were kept."""

@@ -25,6 +25,7 @@ from reverie.memory.working import State
 from reverie.store.base import (
     PLACES,
     Dump,
+    Entries,
     Erasure,
     Held,
     Match,
@@ -396,9 +397,10 @@ class InMemoryStore:
             if draft.changed:
                 self._spaces[space] = kept
 
-    def put_state(self, space: str, entries: Sequence[State], remove: Sequence[State] = ()) -> None:
+    def put_state(self, space: str, entries: Entries, remove: Sequence[State] = ()) -> None:
         with self._lock:
             kept = self._space(space).copy()
+            entries = entries(InMemoryView(space, kept)) if callable(entries) else entries
             for state in remove:
                 kept.states.pop((state.kind, state.place, state.name), None)
             for state in entries:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import shutil
+import threading
 import time
+import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -14,13 +16,15 @@ from reverie.errors import Damaged, ReadOnly, SchemaTooNew, StoreError
 from reverie.memory.scope import Scope
 from reverie.memory.trace import Memory, space_mark
 from reverie.memory.working import State
-from reverie.store.base import PLACES, Dump, Erasure, Report, Swept, Vector, View, barred_by
+from reverie.store.base import PLACES, Dump, Entries, Erasure, Report, Swept, Vector, View, barred_by
 from reverie.store.in_memory import InMemoryStore
 from reverie.store.sqlite import erase
 from reverie.store.sqlite.commit import SqliteDraft
 from reverie.store.sqlite.connect import Folder, SpaceFile
 from reverie.store.sqlite.ledger import Ledger
 from reverie.store.sqlite.view import SqliteView
+
+LOOK_EVERY_S = 1.0  # how soon an idle process lets go of vectors that another one erased
 
 
 class SqliteStore:
@@ -45,6 +49,9 @@ class SqliteStore:
             shutil.rmtree(unfinished, ignore_errors=True)
         self._folder = Folder(home / "spaces", self._settle, self.ledger.marks)
         self._empty = InMemoryStore()
+        self._watcher: threading.Thread | None = None
+        self._closing = threading.Event()
+        self._watch_lock = threading.Lock()
 
     def spaces(self) -> list[str]:
         names = []
@@ -66,8 +73,12 @@ class SqliteStore:
                 with self._empty.reading(space) as nothing:
                     yield nothing
             else:
-                with file.reader() as connection:
-                    yield SqliteView(file, connection)
+                try:
+                    with file.reader() as connection:
+                        yield SqliteView(file, connection)
+                finally:
+                    if file.caches and self._watcher is None:
+                        self._watch()
 
     @contextmanager
     def writing(self, space: str, by: str, why: str, now: datetime) -> Iterator[SqliteDraft]:
@@ -89,11 +100,11 @@ class SqliteStore:
                         connection.execute("ROLLBACK")
                     raise
 
-    def put_state(self, space: str, entries: Sequence[State], remove: Sequence[State] = ()) -> None:
+    def put_state(self, space: str, entries: Entries, remove: Sequence[State] = ()) -> None:
         if not entries and not self._folder.path_of(space).exists():
             return
         with self._drafting(space, "", "", datetime.now(UTC)) as draft:
-            draft.put_state(entries, remove)
+            draft.put_state(entries(draft) if callable(entries) else entries, remove)
 
     def put_vectors(self, space: str, model: str, vectors: Sequence[Vector]) -> int:
         with self._drafting(space, "", "", datetime.now(UTC)) as draft:
@@ -126,6 +137,15 @@ class SqliteStore:
             for file in self._folder.each_open():
                 with file.caches_lock:
                     file.caches.clear()
+
+    def _watch(self) -> None:
+        """Keep an eye on the ledger from now on: a process that asks nothing more must let go of what was erased too."""
+        with self._watch_lock:
+            if self._watcher is None and not self._closing.is_set():
+                self._watcher = threading.Thread(
+                    target=_look_now_and_then, args=(weakref.ref(self), self._closing), name="reverie-erased", daemon=True
+                )
+                self._watcher.start()
 
     def dump(self, space: str) -> Dump:
         with self.reading(space) as view:
@@ -217,8 +237,22 @@ class SqliteStore:
         return Report(space, str(path), size, tuple(problems), tuple(warnings))
 
     def close(self) -> None:
+        self._closing.set()
+        with self._watch_lock:
+            if self._watcher is not None:
+                self._watcher.join()
         for file in self._folder.each_open():
             with file.lock:
                 erase.finish(file, self.ledger.secret, datetime.now(UTC), self._folder.aside)
         self._folder.close()
         self.ledger.close()
+
+
+def _look_now_and_then(store: weakref.ref[SqliteStore], closing: threading.Event) -> None:
+    """Look at the ledger until the store is closed or gone."""
+    while not closing.wait(LOOK_EVERY_S):
+        kept = store()
+        if kept is None:
+            return
+        kept._look_at_ledger()
+        del kept  # between looks nothing here keeps a forgotten store alive
