@@ -10,7 +10,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal
@@ -20,7 +20,7 @@ from reverie.errors import BadInput, NotFound
 from reverie.learn import ingest, revise
 from reverie.memory import check
 from reverie.memory.scope import Scope, asked_in
-from reverie.memory.trace import Commit, Diff, Memory, Source, split_id
+from reverie.memory.trace import Commit, Diff, Memory, Source, space_mark, split_id
 from reverie.recall import words
 from reverie.recall.cue import Between, where_of
 from reverie.recall.explain import Recollection
@@ -28,6 +28,7 @@ from reverie.state import Note, People, Recent, WorkingMemory
 from reverie.store.base import Draft, Store, View, Where
 
 PAGE = 500
+LAST_MOMENT = datetime.max.replace(tzinfo=UTC) - timedelta(days=1)
 WEIGHTINGS = ("default",)
 
 AsOf = datetime | str
@@ -200,8 +201,8 @@ class Mind:
         """Go through memories in the order they were first recorded; with `retired` also what was forgotten."""
         where = where_of(asked_in(scope), kinds, tags, subject, session, between, retired)
         left = None if limit is None else check.count(limit, "limit")
-        if after is not None and split_id(after, "m") is None:
-            raise BadInput(f"after must be the id of a memory, not {after!r}")
+        if after is not None and (split_id(after, "m") or ("",))[0] != space_mark(where.scope.space):
+            raise BadInput(f"after must be the id of a memory of this space, not {after!r}")
         with self._store.reading(where.scope.space) as view:
             # Pages are read one by one, but all as of the first: a long listing keeps no transaction open.
             where = replace(where, at=view.last_seq()) if as_of is None else self._at(view, where, as_of)[0]
@@ -277,6 +278,7 @@ class Mind:
         if text is None and not details:
             raise BadInput("nothing to update; give text, title, tags, valid_from, valid_until or extra")
         said = None if text is None else check.text(text)
+        expect = None if expect is None else check.count(expect, "expect")
         with self._changing(here, _reason(reason, "updated")) as draft:
             return revise.update(draft, id, here, said, expect, details)
 
@@ -292,6 +294,7 @@ class Mind:
     ) -> Commit:
         """Retire a memory, or all that have every word of `query`; `restore` and `undo` bring them back."""
         _exactly_one(id=id, query=query, message_id=message_id)
+        message_id = check.optional_name(message_id, "message_id")
         here = asked_in(scope) if id is None else self._scope_of(id, scope)
         return self._forget(id, query, message_id, here, _reason(reason, "forgotten"), dry_run)
 
@@ -364,16 +367,16 @@ class Mind:
 
     def export(self, path: str | os.PathLike[str], scope: Scope | None = None) -> Path:
         """Write everything, or what a scope sees, as JSON lines."""
-        return upkeep.export(self._store, Path(path).expanduser(), None if scope is None else asked_in(scope), self._now())
+        return upkeep.export(self._store, check.path(path), None if scope is None else asked_in(scope), self._now())
 
     def load(self, path: str | os.PathLike[str], format: str = "reverie", dry_run: bool = False) -> upkeep.Loaded:
         """Read an export; into an empty space with all its times, else beside what is there."""
         check.one_of(format, ("reverie",), "format")
-        return upkeep.load(self._store, Path(path).expanduser(), self._now(), dry_run)
+        return upkeep.load(self._store, check.path(path), self._now(), dry_run)
 
     def backup(self, path: str | os.PathLike[str]) -> Path:
         """Write a copy of every space into one file, for `reverie.recover`."""
-        return upkeep.backup(self._store, Path(path).expanduser(), self._now())
+        return upkeep.backup(self._store, check.path(path), self._now())
 
     def health(self) -> upkeep.Health:
         """Look everything over, changing nothing."""
@@ -396,7 +399,10 @@ class Mind:
     # shared by the verbs
 
     def _now(self) -> datetime:
-        return check.moment(self._clock(), "the clock's time")
+        now = check.moment(self._clock(), "the clock's time")
+        if now > LAST_MOMENT:
+            raise BadInput(f"the clock says {now.isoformat()}, after which nothing more could be kept; set it right")
+        return now
 
     def _scope_of(self, id: object, scope: Scope | None, letter: Literal["m", "c"] = "m") -> Scope:
         """Return the scope given, or the owner of the space that an id names; any other id is not found there."""
@@ -411,7 +417,7 @@ class Mind:
         if as_of is None:
             return where, None
         if isinstance(as_of, str):
-            commit = view.find_commit(as_of, where.scope)
+            commit = view.find_commit(as_of, where.scope) if split_id(as_of, "c") else None
             if commit is None:
                 raise revise.no_commit(as_of)
             as_of = commit.at
@@ -457,6 +463,11 @@ def open(
     for value, name in ((settings, "settings"), (model, "model"), (passphrase, "passphrase")):
         if value is not None:
             raise BadInput(f"{name} is not supported yet; leave it out")
+    if clock is not None and not callable(clock):
+        raise BadInput(f"clock must be a callable that returns aware datetimes, not {type(clock).__name__}")
+    path = check.path(home, "home")
+    if "://" in os.fspath(home):
+        raise BadInput(f"no server can be used yet, only a folder or ':memory:', not {home!r}")
     now = clock or (lambda: datetime.now(UTC))
     if os.fspath(home) == ":memory:":
         from reverie.store.in_memory import InMemoryStore
@@ -464,5 +475,4 @@ def open(
         return Mind(InMemoryStore(), now, None)
     from reverie.store.sqlite import SqliteStore
 
-    path = Path(home).expanduser()
     return Mind(SqliteStore(path), now, path)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 from reverie.errors import BadInput, NotFound
@@ -14,6 +14,8 @@ from reverie.memory.scope import Scope, asked_in
 from reverie.memory.trace import Memory
 from reverie.memory.working import State, Working
 from reverie.store.base import Store, View, Where
+
+FIRST_MOMENT = datetime.min.replace(tzinfo=UTC)
 
 
 class Slot:
@@ -94,7 +96,7 @@ class Recent(Slot):
         now = self._clock()
         with self._store.reading(self._place.space) as view:
             cut = view.state(self._kind, self._place, self._name)
-            since = now - working.RECENT_FOR
+            since = now - min(working.RECENT_FOR, now - FIRST_MOMENT)
             where = Where(self._scope, ("turn",), session=self._scope.session, between=(since, None))
             turns = view.fetch([match.key for match in view.newest(where, working.RECENT_TURNS)])
         return tuple(turn for turn in reversed(turns) if cut is None or turn.recorded_at > cut.updated_at)

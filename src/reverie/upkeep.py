@@ -7,6 +7,7 @@ erase can reach neither, so each is noted in the space it was made of.
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import json
 import os
@@ -22,9 +23,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TextIO
 
-from reverie.errors import BadInput, Damaged, ReverieError, StoreError
+from reverie.errors import BadInput, Damaged, Full, ReverieError, StoreError
 from reverie.learn import revise
-from reverie.memory import check
+from reverie.memory import check, people
 from reverie.memory.scope import Scope, visible
 from reverie.memory.trace import Commit, Sighting, Source, from_json, space_mark, split_id, to_json
 from reverie.memory.working import State
@@ -164,9 +165,15 @@ def _written_whole(path: Path) -> Iterator[TextIO]:
             os.fsync(handle.fileno())
         os.replace(part, path)
     except OSError as exc:
-        raise StoreError(f"{path} could not be written: {exc.strerror or exc}") from exc
+        raise _unwritten(path, exc) from exc
     finally:
         part.unlink(missing_ok=True)
+
+
+def _unwritten(path: Path, exc: OSError) -> StoreError:
+    if exc.errno in (errno.ENOSPC, errno.EDQUOT):
+        return Full(f"no room on the disk for {path}; it was not written: free some space and try again")
+    return StoreError(f"{path} could not be written: {exc.strerror or exc}")
 
 
 def _check_target(path: Path) -> None:
@@ -283,20 +290,22 @@ def _read(path: Path) -> list[Dump]:
     space = ""
     number = 0
     try:
-        with path.open(encoding="utf-8") as handle:
+        with path.open("rb") as handle:
             for number, line in enumerate(handle, 1):
-                value = json.loads(line)
+                value = json.loads(line.decode())
                 if number == 1:
                     if value.get("reverie") != FORMAT:
                         raise BadInput(f"it says format {value.get('reverie')!r}; this Reverie reads {FORMAT}")
                 elif "space" in value:
                     space = check.name(value["space"], "space")
+                    if space in parts:
+                        raise BadInput(f"the space {space!r} appears twice")
                     parts[space] = {"commits": [], "records": [], "sightings": [], "states": []}
                 else:
                     _read_line(value, space, parts[space])
     except OSError as exc:
         raise BadInput(f"{path} cannot be read: {exc.strerror}") from exc
-    except (ReverieError, ValueError, TypeError, KeyError, IndexError, AttributeError) as exc:
+    except (ReverieError, ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError, RecursionError) as exc:
         raise BadInput(f"{path}, line {number}, is not an export of Reverie: {exc}; nothing was loaded") from exc
     if number == 0:
         raise BadInput(f"{path} is empty, not an export of Reverie")
@@ -309,7 +318,7 @@ def _read(path: Path) -> list[Dump]:
 def _read_line(value: dict[str, Any], space: str, part: dict[str, list[Any]]) -> None:
     if "commit" in value:
         id, seq, at, by, why = value["commit"]
-        part["commits"].append(Commit(str(id), int(seq), _time(at), str(by), str(why)))
+        part["commits"].append(Commit(str(id), check.count(seq, "seq"), _time(at), check.text(by, "by"), _why(why)))
     elif "memory" in value:
         memory = from_json(value["memory"], space)
         added, retired = value["seqs"]
@@ -325,10 +334,22 @@ def _read_line(value: dict[str, Any], space: str, part: dict[str, list[Any]]) ->
         )
     elif "state" in value:
         kind, channel, session, person, name, at = value["state"]
-        state = State(str(kind), Scope(space, channel, session, person), str(name), check.extra(value["value"]), _time(at))
+        state = State(
+            check.name(kind, "kind"),
+            Scope(space, channel, session, person),
+            check.name(name, "name") if name else "",
+            check.extra(value["value"]),
+            _time(at),
+        )
+        if state.kind == "person":
+            people.from_value(state.name, state.value)  # what cannot be read back is not kept
         part["states"].append(state)
     else:
         raise BadInput(f"a line with {sorted(value)}")
+
+
+def _why(value: object) -> str:
+    return check.text(value, "why") if value else ""  # an erase empties the reasons of what it took away
 
 
 def _time(value: object) -> datetime:
@@ -343,9 +364,11 @@ def _mark(id: str, letter: str) -> str | None:
 def _check_whole(dump: Dump, path: Path) -> None:
     """Refuse a dump whose parts do not fit together: it would break what the store promises."""
     mark, seqs = space_mark(dump.space), {commit.seq for commit in dump.commits}
+    ends = {None, *seqs}
     times = [(commit.seq, commit.at) for commit in dump.commits]
     versions = [(record.memory.id, record.memory.version) for record in dump.records]
     ids = {id for id, _ in versions}
+    active = [record.memory.id for record in dump.records if record.retired_seq is None]
     problem = None
     if any(_mark(commit.id, "c") != mark for commit in dump.commits) or any(_mark(id, "m") != mark for id in ids):
         problem = "an id belongs to another space"
@@ -353,10 +376,16 @@ def _check_whole(dump: Dump, path: Path) -> None:
         problem = "its commits are not in the order of their times"
     elif len(set(versions)) != len(versions):
         problem = "a version appears twice"
-    elif any(r.added_seq not in seqs or r.retired_seq not in {None, *seqs} for r in dump.records):
+    elif any(r.added_seq not in seqs or r.retired_seq not in ends for r in dump.records):
         problem = "a memory belongs to a commit that is missing"
-    elif any(held.id not in ids or held.seq not in seqs for held in dump.sightings):
+    elif any(r.retired_seq is not None and r.retired_seq < r.added_seq for r in dump.records):
+        problem = "a memory was retired before it was added"
+    elif len(set(active)) != len(active):
+        problem = "two versions of a memory are active"
+    elif any(held.id not in ids for held in dump.sightings):
         problem = "a sighting belongs to a memory that is missing"
+    elif any(held.seq not in seqs or held.retired_seq not in ends for held in dump.sightings):
+        problem = "a sighting belongs to a commit that is missing"
     if problem:
         raise BadInput(f"{path}, space {dump.space!r}: {problem}; nothing was loaded")
 
@@ -391,7 +420,7 @@ def backup(store: Store, path: Path, now: datetime) -> Path:
             archive.writestr("manifest.json", json.dumps({"reverie": FORMAT, "at": now.isoformat(), "sha256": sums}))
         os.replace(part, path)
     except OSError as exc:
-        raise StoreError(f"{path} could not be written: {exc.strerror or exc}") from exc
+        raise _unwritten(path, exc) from exc
     finally:
         part.unlink(missing_ok=True)
     return path
@@ -406,22 +435,21 @@ def recover(path: str | os.PathLike[str], home: str | os.PathLike[str]) -> tuple
     from reverie.store.sqlite import SqliteStore
     from reverie.store.sqlite.recovery import Staging
 
-    archive = Path(path).expanduser()
-    with Staging(Path(home).expanduser()) as staging:
+    archive = check.path(path)
+    with Staging(check.path(home, "the path of the home")) as staging:
         _unpack(archive, staging.spaces)
         store = SqliteStore(staging.path)
         try:
+            if problems := [problem for report in store.check() for problem in report.problems]:
+                raise Damaged(f"{archive} is damaged ({problems[0]}); nothing was recovered")
             names = store.spaces()
             for space in names:
                 store.bar(space, staging.tombstones(space))
                 barred = store.barred(space, [record.memory for record in store.dump(space).records])
                 if barred:
                     store.erase(space, partial(_erasing_ids, ids=barred), "owner", datetime.now(UTC))
-            problems = [problem for report in store.check() for problem in report.problems]
         finally:
             store.close()
-        if problems:
-            raise Damaged(f"{archive} is damaged ({problems[0]}); nothing was recovered")
         staging.put_in_place()
     return tuple(names)
 
@@ -430,7 +458,10 @@ def _unpack(path: Path, folder: Path) -> None:
     """Unpack a backup, refusing one that is not what was written."""
     try:
         with zipfile.ZipFile(path) as archive:
-            sums = json.loads(archive.read("manifest.json"))["sha256"]
+            manifest = json.loads(archive.read("manifest.json"))
+            if manifest["reverie"] != FORMAT:
+                raise BadInput(f"{path} has format {manifest['reverie']!r}; this Reverie reads {FORMAT}; nothing was recovered")
+            sums = manifest["sha256"]
             for name, digest in sums.items():
                 copy = folder / Path(name).name
                 with archive.open(name) as packed, copy.open("wb") as unpacked:
@@ -439,7 +470,9 @@ def _unpack(path: Path, folder: Path) -> None:
                 with copy.open("rb") as handle:
                     if hashlib.file_digest(handle, "sha256").hexdigest() != digest:
                         raise Damaged(f"{path} is damaged: {name} is not what was backed up; nothing was recovered")
-    except (OSError, KeyError, ValueError, AttributeError, TypeError, zipfile.BadZipFile, zlib.error, EOFError) as exc:
+    except (
+        OSError, KeyError, ValueError, AttributeError, TypeError, RuntimeError, zipfile.BadZipFile, zlib.error, EOFError,
+    ) as exc:  # fmt: skip
         raise BadInput(f"{path} is not a backup of Reverie ({exc}); nothing was recovered") from exc
 
 

@@ -15,7 +15,6 @@ from reverie.memory.language import (
     Query,
     fold,
     language_of,
-    matched,
     plain,
     query,
     query_words,
@@ -78,6 +77,16 @@ HOSTILE = {
     "zero width": "\u200d" * 1_000_000,
     "surrogates": "\ud800" * 1_000_000,
 }
+
+
+def matched(asked: Query, text: str) -> tuple[str, ...]:
+    """Return which words of a cue a text has, as the index would tell."""
+    have = set(terms(text))
+    return tuple(
+        word.text
+        for word in asked.words
+        if not have.isdisjoint(word.variants) or (word.prefixes and any(term.startswith(word.prefixes) for term in have))
+    )
 
 
 def finds(cue: str, text: str) -> bool:

@@ -53,13 +53,16 @@ def turn(
     """Return a turn as it would be kept, checked but not yet stored."""
     check.one_of(role, ROLES, "role")
     message_id = check.optional_name(message_id, "message_id")
-    extra = check.extra({"attachments": list(attachments)} if attachments else None)
+    if isinstance(attachments, str | bytes | Mapping) or not isinstance(attachments, Iterable):
+        raise BadInput(f"attachments must be a list of JSON values, not {type(attachments).__name__}")
+    attached = list(attachments)
+    extra = check.extra({"attachments": attached} if attached else None)
     return Memory(
         id="",
         version=1,
         kind="turn",
         text=check.text(text),
-        origin=replace(scope, sees_all=False),
+        origin=replace(scope, sees_all=False) if scope.sees_all else scope,
         audience=chosen_audience(scope, audience),
         trust=(trusted := bounded_trust(trust, TRUST_OF_ROLE[role])),
         confidence=TRUST[trusted],
@@ -114,7 +117,7 @@ def take_in(
     progress: Callable[[int], object] | None,
 ) -> Ingested:
     """Keep many turns, a thousand in a commit; one that does not fit is counted and the rest goes on."""
-    if isinstance(turns, str | Mapping) or not isinstance(turns, Iterable):
+    if isinstance(turns, str | bytes | Mapping) or not isinstance(turns, Iterable):
         raise BadInput("turns must be a list of dicts, for example [{'role': 'user', 'content': 'hello'}]")
     outcomes: list[bool] = []
     commits: list[str] = []
@@ -193,7 +196,7 @@ def thing(
         version=1,
         kind=check.one_of(kind, REMEMBERED, "kind"),
         text=check.text(text),
-        origin=replace(scope, sees_all=False),
+        origin=replace(scope, sees_all=False) if scope.sees_all else scope,
         audience=chosen_audience(scope, audience),
         trust=trust,
         confidence=min(sure, TRUST[trust]),

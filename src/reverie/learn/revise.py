@@ -16,7 +16,7 @@ from reverie.memory.language import fold, query, query_words, words_of
 from reverie.memory.scope import Scope
 from reverie.memory.trace import DEFAULT_CONFIDENCE, EPOCH, Memory, Sighting, Source
 from reverie.memory.working import State
-from reverie.store.base import Draft, Erasure, Held, Touched, View, Where, key_of
+from reverie.store.base import Draft, Erasure, Held, Touched, View, Where, key_of, repeats
 
 EVERYTHING = 1 << 40
 
@@ -158,7 +158,7 @@ def erasing(view: View, roots: Iterable[Memory], scope: Scope, states: Iterable[
     noted |= {
         (state.kind, state.place, state.name): state
         for state in view.states(owner)
-        if state.kind != "person" and _repeats(texts, state.value)
+        if state.kind != "person" and repeats(texts, state.value)
     }
     kept = tuple(held for held in dead.values() if held.id not in gone)
     named = tuple(id for id in sorted(gone) if view.history(id, scope))
@@ -166,15 +166,7 @@ def erasing(view: View, roots: Iterable[Memory], scope: Scope, states: Iterable[
 
 
 def _name(held: Held) -> tuple[str, int, str]:
-    return held.id, held.seq, repr((held.key, held.sighting.source))
-
-
-def _repeats(texts: list[str], value: object) -> bool:
-    if isinstance(value, str):
-        folded = fold(value)
-        return any(text == folded or (len(text) >= 12 and text in folded) for text in texts)
-    parts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return any(_repeats(texts, part) for part in parts)
+    return held.id, held.seq, repr((held.key, held.sighting))  # a load may bring several of one source in one commit
 
 
 def naming(id: str | None, words: str | None, scope: Scope) -> Callable[[View], Erasure]:
@@ -204,6 +196,6 @@ def about(person: str, scope: Scope) -> Callable[[View], Erasure]:
             or (memory.kind == "turn" and memory.speaker == person)
         ]
         states = [s for s in view.states(owner) if s.place.person == person or (s.kind == "person" and s.name == person)]
-        return erasing(view, roots, owner, states)
+        return replace(erasing(view, roots, owner, states), people=(person,))
 
     return plan

@@ -8,17 +8,19 @@ from __future__ import annotations
 
 import difflib
 import json
-import math
+import os
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
+from pathlib import Path
 
 from reverie.errors import BadInput
 
 TEXT_LIMIT = 1_000_000
 NAME_LIMIT = 200
 EXTRA_LIMIT = 100_000
+COUNT_LIMIT = (1 << 63) - 1  # what a database can count to
 
 _NOT_IN_NAMES = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 _NOT_IN_TEXT = re.compile("[\x00\ud800-\udfff]")
@@ -89,16 +91,26 @@ def interval(start: datetime | None, end: datetime | None, called: str) -> None:
 
 def share(value: object, called: str) -> float:
     """Return a number from 0 to 1."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or not 0 <= value <= 1:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
         raise BadInput(f"{called} must be a number from 0 to 1, not {value!r}")
     return float(value)
 
 
 def count(value: object, called: str) -> int:
     """Return a whole number of at least 1."""
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise BadInput(f"{called} must be a whole number of at least 1, not {value!r}")
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= COUNT_LIMIT:
+        raise BadInput(f"{called} must be a whole number of at least 1 (and below 2**63), not {value!r}")
     return value
+
+
+def path(value: object, called: str = "the path") -> Path:
+    """Return the path of a file or folder, `~` written out."""
+    if not isinstance(value, str | os.PathLike) or not isinstance(named := os.fspath(value), str) or not named or "\0" in named:
+        raise BadInput(f"{called} must name a file or folder, not {value!r}")
+    try:
+        return Path(named).expanduser()
+    except RuntimeError as exc:
+        raise BadInput(f"{called} {named!r} starts in a home that cannot be found; write it out") from exc
 
 
 def one_of(value: object, allowed: Iterable[str], called: str) -> str:
@@ -120,7 +132,7 @@ def extra(value: object) -> dict[str, object]:
     try:
         written = json.dumps(dict(value), ensure_ascii=False, allow_nan=False)
         written.encode()
-    except (TypeError, ValueError) as exc:
+    except (TypeError, ValueError, RecursionError) as exc:
         raise BadInput(f"extra does not fit into JSON: {exc}") from exc
     if len(written) > EXTRA_LIMIT:
         raise BadInput(f"extra takes {len(written):,} characters as JSON; at most {EXTRA_LIMIT:,} fit")

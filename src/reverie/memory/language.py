@@ -198,16 +198,6 @@ def query(text: str) -> Query:
     return Query((telling or tuple(words.values()))[:_CUE_WORDS])
 
 
-def matched(query: Query, text: str) -> tuple[str, ...]:
-    """Return which words of the cue `text` has."""
-    have = set(terms(text))
-    return tuple(
-        word.text
-        for word in query.words
-        if not have.isdisjoint(word.variants) or (word.prefixes and any(term.startswith(word.prefixes) for term in have))
-    )
-
-
 def words_of(text: str) -> frozenset[str]:
     """Return every word of `text`, whole and in parts, unstemmed: what "has all of these words" is decided by."""
     words: set[str] = set()

@@ -158,11 +158,13 @@ def upsert_key(kind: str, subject: str | None, text: str, audience: Scope) -> by
 
 # Ids: a letter for what it names, ten characters for the space, then time, place within the commit, and chance.
 _DIGITS = "0123456789abcdefghjkmnpqrstvwxyz"
+_PAIRS = [high + low for high in _DIGITS for low in _DIGITS]  # two at a time: every turn makes two ids
 _TIME, _ORDINAL, _CHANCE, _MARK = 12, 4, 3, 10
 
 
 def _base32(number: int, width: int) -> str:
-    return "".join(_DIGITS[number >> shift & 31] for shift in range(5 * (width - 1), -1, -5))
+    pairs = [_PAIRS[number >> shift & 1023] for shift in range(10 * ((width - 1) // 2), -1, -10)]
+    return "".join(pairs)[-width:]
 
 
 def space_mark(space: str) -> str:
@@ -182,6 +184,8 @@ def split_id(value: object, letter: str) -> tuple[str, str] | None:
         raise BadInput(f"an id must be a str, not {type(value).__name__}")
     parts = value.split("-")
     if len(parts) != 3 or parts[0] != letter or len(parts[1]) != _MARK or len(parts[2]) != _TIME + _ORDINAL + _CHANCE:
+        return None
+    if not set(parts[1] + parts[2]) <= set(_DIGITS):
         return None
     return parts[1], parts[2]
 

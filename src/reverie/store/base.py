@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float32]
 
 GRAINS = ("turn", "chunk", "window")
+NAMELESS = "someone"  # whose commits those of an erased person become
 
 # Every place that may hold a text, or something made from it. Whoever adds one adds it here, to the erase of each
 # store, and to the residue test.
@@ -49,7 +50,7 @@ PLACES = {
     "words": "the full-text indexes of current and of past versions",
     "vectors": "vectors of the text and of the windows it stands in",
     "sightings": "where and when it was said again, with the quote",
-    "commits": "the reasons given for changes",
+    "commits": "the reasons given for changes, and by whom",
     "state": "working memory, scratchpads, chat contexts, people",
     "caches": "vectors held in memory by each process",
     "log": "pages not yet folded into the database file",
@@ -138,6 +139,7 @@ class Erasure:
     named: tuple[str, ...]
     sightings: tuple[Held, ...] = ()
     states: tuple[State, ...] = ()
+    people: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,7 +222,13 @@ class View(Protocol):
         """Return the active version with this upsert key, else the newest retired one; the key holds the audience."""
 
     def search_words(self, query: Query, where: Where, limit: int, now: datetime) -> list[Match]:
-        """Return every version with one of the words, what still holds at `now` before what no longer does, then by BM25."""
+        """Return every version with one of the words, what still holds at `now` before what no longer does, then by BM25.
+
+        At most `limit` of the current ones, and as many of the past where `where` reaches back.
+        """
+
+    def counts(self, terms: Sequence[str], where: Where) -> tuple[int, dict[str, int]]:
+        """Return how many versions a search looks through, and how many of them have each term, whoever may see them."""
 
     def search_vectors(self, values: Sequence[float] | Floats, model: str, grain: str, where: Where, limit: int) -> list[Match]:
         """Return the nearest by cosine, exact; of several parts of one version the best counts."""
@@ -362,6 +370,15 @@ def without(record: Record, gone: set[str], sightings: Iterable[Held]) -> Record
     if (replaces, source) == (memory.replaces, memory.source):
         return record
     return replace(record, memory=replace(memory, replaces=replaces, source=source))
+
+
+def repeats(texts: Iterable[str], value: object) -> bool:
+    """Tell whether a JSON value says any of these folded texts again: in full, or inside something longer."""
+    if isinstance(value, str):
+        folded = fold(value)
+        return any(text == folded or (len(text) >= 12 and text in folded) for text in texts)
+    parts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return any(repeats(texts, part) for part in parts)
 
 
 def tombstones(secret: bytes, memory: Memory) -> list[bytes]:

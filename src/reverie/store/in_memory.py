@@ -18,11 +18,13 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from reverie.errors import NotFound, StoreError
-from reverie.memory.language import Query, terms
+from reverie.memory import language
+from reverie.memory.language import Query, fold
 from reverie.memory.scope import Scope, visible
 from reverie.memory.trace import MICROSECOND, Commit, Memory, Sighting, effective_confidence, new_tail, space_mark
 from reverie.memory.working import State
 from reverie.store.base import (
+    NAMELESS,
     PLACES,
     Dump,
     Entries,
@@ -42,6 +44,7 @@ from reverie.store.base import (
     indexed_text,
     key_of,
     refusal,
+    repeats,
     tombstones,
     unit,
     without,
@@ -67,6 +70,7 @@ class _Space:
     sightings: list[Held] = field(default_factory=list)
     states: dict[tuple[str, Scope, str], State] = field(default_factory=dict)
     vectors: list[_Kept] = field(default_factory=list)
+    models: dict[str, int] = field(default_factory=dict)  # how many numbers the vectors of each have
     tombstones: set[bytes] = field(default_factory=set)
     gone: list[tuple[int, str]] = field(default_factory=list)
     copies: list[str] = field(default_factory=list)
@@ -74,7 +78,7 @@ class _Space:
     def copy(self) -> _Space:
         return _Space(
             list(self.commits), list(self.records), list(self.sightings), dict(self.states), list(self.vectors),
-            set(self.tombstones), list(self.gone), list(self.copies),
+            dict(self.models), set(self.tombstones), list(self.gone), list(self.copies),
         )  # fmt: skip
 
 
@@ -113,7 +117,7 @@ class InMemoryView:
                         seq=commit.seq if scope.sees_all else len(shown) + 1,
                         added=tuple(r.memory.id for r in added),
                         retired=tuple(r.memory.id for r in retired),
-                        erased=tuple(id for seq, id in self._kept.gone if seq == commit.seq) if scope.sees_all else (),
+                        erased=tuple(sorted(id for seq, id in self._kept.gone if seq == commit.seq)) if scope.sees_all else (),
                     )
                 )
         wanted = [commit for commit in reversed(shown) if since is None or commit.at >= since]
@@ -239,7 +243,7 @@ class InMemoryView:
     # looking
 
     def search_words(self, query: Query, where: Where, limit: int, now: datetime) -> list[Match]:
-        texts = {key: Counter(terms(indexed_text(record.memory))) for key, record in self._candidates(where)}
+        texts = {key: Counter(language.terms(indexed_text(record.memory))) for key, record in self._candidates(where)}
         average = sum(map(Counter.total, texts.values())) / max(1, len(texts))
         scores: Counter[int] = Counter()
         for variant, is_prefix in (
@@ -257,9 +261,13 @@ class InMemoryView:
         found.sort(key=lambda pair: (pair[1].valid_until is not None and pair[1].valid_until <= now, -scores[pair[0]], pair[0]))
         return [Match(key, float(scores[key])) for key, _ in found[:limit]]
 
+    def counts(self, terms: Sequence[str], where: Where) -> tuple[int, dict[str, int]]:
+        texts = [set(language.terms(indexed_text(record.memory))) for _, record in self._candidates(where)]
+        return len(texts), {term: sum(term in text for text in texts) for term in terms}
+
     def search_vectors(self, values: Sequence[float] | Floats, model: str, grain: str, where: Where, limit: int) -> list[Match]:
         kept = [vector for vector in self._kept.vectors if vector.model == model and vector.vector.grain == grain]
-        sought = unit(values, len(kept[0].values) if kept else None)
+        sought = unit(values, self._kept.models.get(model))
         keys = {(r.memory.id, r.memory.version): key for key, r in self._fitting(where)}
         best: dict[int, float] = {}
         for vector in kept:
@@ -379,7 +387,9 @@ class InMemoryStore:
         return self._spaces.get(space) or _Space()
 
     def spaces(self) -> list[str]:
-        return sorted(self._spaces)
+        if self._closed:
+            raise StoreError("this mind is closed; open it again")
+        return sorted(space for space, kept in list(self._spaces.items()) if kept.commits or kept.states)
 
     def space_of(self, mark: str) -> str | None:
         return next((space for space in list(self._spaces) if space_mark(space) == mark), None)
@@ -399,6 +409,8 @@ class InMemoryStore:
 
     def put_state(self, space: str, entries: Entries, remove: Sequence[State] = ()) -> None:
         with self._lock:
+            if not entries and space not in self._spaces:
+                return
             kept = self._space(space).copy()
             entries = entries(InMemoryView(space, kept)) if callable(entries) else entries
             for state in remove:
@@ -409,10 +421,12 @@ class InMemoryStore:
 
     def put_vectors(self, space: str, model: str, vectors: Sequence[Vector]) -> int:
         check_vectors(vectors)
+        if not vectors:
+            return 0
         with self._lock:
             kept = self._space(space).copy()
             current = {(r.memory.id, r.memory.version): r.retired_seq is None for r in kept.records}
-            length = next((len(old.values) for old in kept.vectors if old.model == model), None)
+            length = kept.models.setdefault(model, len(vectors[0].values))
             count = 0
             for vector in vectors:
                 values = unit(vector.values, length)
@@ -440,13 +454,24 @@ class InMemoryStore:
                 kept.tombstones.update(tombstones(self._secret, record.memory))
             seqs = {seq for r in going for seq in (r.added_seq, r.retired_seq) if seq is not None}
             kept.gone += sorted({(seq, r.memory.id) for r in going for seq in (r.added_seq, r.retired_seq) if seq is not None})
-            kept.commits = [replace(commit, why="") if commit.seq in seqs else commit for commit in kept.commits]
+            texts = [fold(record.memory.text) for record in going]
+            kept.commits = [
+                replace(
+                    commit,
+                    why="" if commit.seq in seqs or repeats(texts, commit.why) else commit.why,
+                    by=NAMELESS if commit.by in erasure.people else commit.by,
+                )
+                for commit in kept.commits
+            ]
             kept.sightings = [held for held in kept.sightings if held.id not in ids and held not in erasure.sightings]
             kept.records = [without(r, ids, kept.sightings) for r in kept.records if r.memory.id not in ids]
             kept.vectors = [v for v in kept.vectors if ids.isdisjoint({v.vector.id, *(id for id, _ in v.vector.uses)})]
+            used = {v.model for v in kept.vectors}
+            kept.models = {model: length for model, length in kept.models.items() if model in used}
             for state in erasure.states:
                 kept.states.pop((state.kind, state.place, state.name), None)
-            commit = InMemoryDraft(space, kept, self._secret, by, "erased", now).begin()
+            asked_by = NAMELESS if by in erasure.people else by
+            commit = InMemoryDraft(space, kept, self._secret, asked_by, "erased", now).begin()
             self._spaces[space] = kept
             return Swept(erasure.named, commit, tuple(PLACES))
 
@@ -482,7 +507,9 @@ class InMemoryStore:
     def note_copy(self, space: str, what: str) -> None:
         with self._lock:
             if space in self._spaces:
-                self._spaces[space].copies.append(what)
+                kept = self._space(space).copy()
+                kept.copies = sorted({*kept.copies, what})
+                self._spaces[space] = kept
 
     def check(self) -> list[Report]:
         return [Report(space, None, 0) for space in self.spaces()]

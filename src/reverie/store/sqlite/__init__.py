@@ -20,8 +20,9 @@ from reverie.store.base import PLACES, Dump, Entries, Erasure, Report, Swept, Ve
 from reverie.store.in_memory import InMemoryStore
 from reverie.store.sqlite import erase
 from reverie.store.sqlite.commit import SqliteDraft
-from reverie.store.sqlite.connect import Folder, SpaceFile
+from reverie.store.sqlite.connect import Folder, SpaceFile, damage, translated
 from reverie.store.sqlite.ledger import Ledger
+from reverie.store.sqlite.schema import TABLE_PLACES
 from reverie.store.sqlite.view import SqliteView
 
 LOOK_EVERY_S = 1.0  # how soon an idle process lets go of vectors that another one erased
@@ -44,7 +45,8 @@ class SqliteStore:
         for unfinished in (home / "spaces").glob(".new-*"):
             if time.time() - unfinished.stat().st_mtime > 3600:
                 unfinished.unlink(missing_ok=True)
-        self.ledger = Ledger(home)
+        with translated(home):
+            self.ledger = Ledger(home)
         for unfinished in home.glob(".recover-*"):  # nobody recovers while we hold the ledger
             shutil.rmtree(unfinished, ignore_errors=True)
         self._folder = Folder(home / "spaces", self._settle, self.ledger.marks)
@@ -57,7 +59,7 @@ class SqliteStore:
         names = []
         for path in self._folder.files():
             try:
-                names.append(self._folder.name_of(path))
+                names += [self._folder.name_of(path)] if self._folder.is_written(path) else []
             except (Damaged, SchemaTooNew):
                 continue  # health() reports it; the others can still be used
         return sorted(names)
@@ -107,6 +109,8 @@ class SqliteStore:
             draft.put_state(entries(draft) if callable(entries) else entries, remove)
 
     def put_vectors(self, space: str, model: str, vectors: Sequence[Vector]) -> int:
+        if not vectors:
+            return 0
         with self._drafting(space, "", "", datetime.now(UTC)) as draft:
             return draft.put_vectors(model, vectors)
 
@@ -215,6 +219,9 @@ class SqliteStore:
                     problems += [
                         str(row[0]) for row in connection.execute("PRAGMA integrity_check(5)").fetchall() if row[0] != "ok"
                     ]
+                    tables = {row[0] for row in connection.execute("SELECT name FROM sqlite_master").fetchall()}
+                    if missing := sorted(set(TABLE_PLACES) - tables):
+                        raise Damaged(damage(path, f"it has no {', '.join(missing)}"))
                     for table, rows in (
                         ("words_now", "retired_seq IS NULL"),
                         ("words_past", "retired_seq IS NOT NULL"),
@@ -242,7 +249,7 @@ class SqliteStore:
             if self._watcher is not None:
                 self._watcher.join()
         for file in self._folder.each_open():
-            with file.lock:
+            with translated(file.path), file.lock:
                 erase.finish(file, self.ledger.secret, datetime.now(UTC), self._folder.aside)
         self._folder.close()
         self.ledger.close()

@@ -7,6 +7,7 @@ lent out one thread at a time and taken back; unlike one per thread, they do not
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 MAX_OPEN = 32
 BUSY_MS = 60_000
 READER_CACHE_KIB = 4_000
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
 CHECKED_WHOLE = 1 << 20  # files up to this size are checked when first opened; larger ones when health() asks
 
 
@@ -71,7 +73,8 @@ class SpaceFile:
         try:
             yield connection
         finally:
-            connection.execute("ROLLBACK")
+            if connection.in_transaction:  # an error on the disk may have ended it already
+                connection.execute("ROLLBACK")
             with self._readers_lock:
                 self._readers.append(connection)
 
@@ -95,6 +98,7 @@ class Folder:
         self._seed = seed  # tombstones that a new file starts with
         self._open: OrderedDict[str, SpaceFile] = OrderedDict()
         self._names: dict[str, str] = {}
+        self._written: set[str] = set()
         self._marks: dict[str, str] = {}
         self._lock = threading.RLock()
         self._closed = False
@@ -106,6 +110,8 @@ class Folder:
 
     def files(self) -> list[Path]:
         """Return every space file."""
+        if self._closed:
+            raise StoreError("this mind is closed; open it again")
         return sorted(path for path in self.path.glob("*.db") if not path.name.startswith("."))
 
     def name_of(self, path: Path) -> str:
@@ -114,10 +120,28 @@ class Folder:
             with translated(path):
                 connection = connect(path)
                 try:
-                    self._names[path.name] = _read_name(connection, path)
+                    name = _read_name(connection, path)
                 finally:
                     connection.close()
+            if path != self.path_of(name):
+                raise Damaged(f"{path} holds the space {name!r} under another file name; move it out of the folder")
+            self._names[path.name] = name
         return self._names[path.name]
+
+    def is_written(self, path: Path) -> bool:
+        """Tell whether anything is kept in a file: a first commit that fails leaves one with nothing in it."""
+        if path.name in self._written:
+            return True
+        with translated(path):
+            connection = connect(path)
+            try:
+                commits = connection.execute("SELECT 1 FROM commits LIMIT 1").fetchall()
+                states = connection.execute("SELECT 1 FROM state LIMIT 1").fetchall()
+            finally:
+                connection.close()
+        if commits:  # they stay; session state may be cleared again
+            self._written.add(path.name)
+        return bool(commits or states)
 
     def space_of(self, mark: str) -> str | None:
         """Return the space whose ids carry this mark."""
@@ -191,7 +215,8 @@ class Folder:
                 connection.executemany(
                     "INSERT INTO meta VALUES(?, ?)", [("space", space), ("epoch", 0), ("terms", TERMS_VERSION)]
                 )
-                connection.executemany("INSERT INTO tombstones VALUES(?)", [(mark,) for mark in self._seed(space_mark(space))])
+                marks = [(mark,) for mark in self._seed(space_mark(space))]  # after a crash the same may be noted twice
+                connection.executemany("INSERT OR IGNORE INTO tombstones VALUES(?)", marks)
             connection.close()
             put_in_place(new, path, replace=False)
         finally:
@@ -260,8 +285,11 @@ def migrate(connection: apsw.Connection, path: Path, aside: Path) -> None:
                 pass
         connection.pragma("user_version", len(STEPS))
         connection.execute("COMMIT")
-    except BaseException:
-        connection.execute("ROLLBACK")
+    except BaseException as exc:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        if isinstance(exc, apsw.SQLError | apsw.ConstraintError):
+            raise StoreError(f"{path} could not be brought to schema {len(STEPS)} ({exc}); it was left as it was") from exc
         raise
 
 
@@ -283,7 +311,8 @@ def index_anew(file: SpaceFile) -> None:
         connection.execute("INSERT OR REPLACE INTO meta VALUES('terms', ?)", (TERMS_VERSION,))
         connection.execute("COMMIT")
     except BaseException:
-        connection.execute("ROLLBACK")
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
         raise
 
 
@@ -292,7 +321,11 @@ def put_aside(connection: apsw.Connection, path: Path, aside: Path, why: str) ->
     aside.mkdir(mode=0o700, exist_ok=True)
     copy = aside / f"{path.stem}.{why}.{secrets.token_hex(4)}.db"
     os.close(os.open(copy, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
-    connection.execute("VACUUM INTO ?", (str(copy),))
+    try:
+        connection.execute("VACUUM INTO ?", (str(copy),))
+    except BaseException:
+        copy.unlink(missing_ok=True)
+        raise
     return copy
 
 
@@ -318,6 +351,11 @@ def damage(path: Path, what: str) -> str:
     return f"{path} is damaged ({what}); it was left untouched: reverie.recover(BACKUP, HOME) brings back a backup"
 
 
+def no_room(path: Path) -> str:
+    """Return the sentence for a full disk."""
+    return f"no room on the disk for {path}; nothing of this change was kept: free some space and try again"
+
+
 def _read_name(connection: apsw.Connection, path: Path) -> str:
     row = connection.execute("SELECT value FROM meta WHERE name = 'space'").fetchone()
     if row is None:
@@ -333,7 +371,7 @@ def translated(path: Path) -> Iterator[None]:
     except apsw.BusyError as exc:
         raise Busy(f"{path} is held by another process for more than {BUSY_MS // 1000} s; try again when it is done") from exc
     except apsw.FullError as exc:
-        raise Full(f"no room on the disk for {path}; nothing of this change was kept: free some space and try again") from exc
+        raise Full(no_room(path)) from exc
     except (apsw.CorruptError, apsw.NotADBError) as exc:
         raise Damaged(damage(path, str(exc))) from exc
     except (apsw.ReadOnlyError, apsw.PermissionsError, PermissionError) as exc:
@@ -343,4 +381,6 @@ def translated(path: Path) -> Iterator[None]:
             raise Damaged(damage(path, str(exc))) from exc
         raise
     except (apsw.CantOpenError, apsw.IOError, OSError) as exc:
+        if getattr(exc, "errno", None) in NO_ROOM or getattr(exc, "extendedresult", None) == apsw.SQLITE_IOERR_SHMSIZE:
+            raise Full(no_room(path)) from exc
         raise StoreError(f"{path} cannot be read or written: {exc}") from exc

@@ -17,8 +17,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from reverie.memory.language import terms
-from reverie.store.base import Erasure, Record, View, indexed_text, tombstones, without
+from reverie.memory.language import fold, terms
+from reverie.memory.trace import micros
+from reverie.store.base import NAMELESS, Erasure, Record, View, indexed_text, repeats, tombstones, without
 from reverie.store.sqlite.commit import SqliteDraft
 from reverie.store.sqlite.connect import BUSY_MS
 from reverie.store.sqlite.view import state_key, write_source
@@ -56,13 +57,21 @@ def begin(
         intention = {
             "ids": [draft.tail(id) for id in erasure.ids],
             "sightings": [
-                draft.value(
-                    "SELECT s FROM sightings WHERE id = ? AND key = ? AND seq = ? AND source IS ?",
-                    (draft.tail(held.id), held.key, held.seq, write_source(held.sighting.source)),
-                )
+                row[0]
                 for held in erasure.sightings
+                for row in draft.rows(
+                    "SELECT s FROM sightings WHERE id = ? AND key = ? AND seq = ? AND source IS ? AND at = ?",
+                    (
+                        draft.tail(held.id),
+                        held.key,
+                        held.seq,
+                        write_source(held.sighting.source),
+                        micros(held.sighting.at),
+                    ),
+                )  # fmt: skip
             ],
             "states": [state_key(state.kind, state.place, state.name) for state in erasure.states],
+            "people": erasure.people,
         }
         draft.begin()
         draft.rows("INSERT OR REPLACE INTO meta VALUES('erasing', ?)", (json.dumps(intention),))
@@ -102,7 +111,8 @@ def finish(file: SpaceFile, secret: bytes, now: datetime, aside: Path) -> tuple[
                 needles = found if is_first else None
             connection.execute("COMMIT")
         except BaseException:
-            connection.execute("ROLLBACK")
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
             raise
         step("emptied")
     elif _meta(connection, "unswept") is None:
@@ -144,9 +154,16 @@ def _empty(draft: SqliteDraft, intention: dict[str, list[object]]) -> set[bytes]
             (tails,),
         )
     draft.rows(
-        f"UPDATE commits SET why = '' WHERE why <> 'erased' AND seq IN (SELECT seq FROM gone WHERE id {chosen})",
+        f"UPDATE commits SET why = '' WHERE seq IN (SELECT seq FROM gone WHERE id {chosen})",
         (tails,),
     )
+    texts = [fold(record.memory.text) for record in going]
+    for (why,) in draft.rows("SELECT DISTINCT why FROM commits"):
+        if repeats(texts, why):
+            draft.rows("UPDATE commits SET why = '' WHERE why = ?", (why,))
+            needles |= _cut(str(why))
+    for person in intention.get("people", ()):
+        draft.rows("UPDATE commits SET by = ? WHERE by = ?", (NAMELESS, str(person)))
     draft.drop_vectors(f"v IN ({versions}) OR vec IN (SELECT vec FROM vector_uses WHERE v IN ({versions}))", (tails, tails))
     for table in ("words_now", "words_past"):
         draft.rows(f"DELETE FROM {table} WHERE rowid IN ({versions})", (tails,))
@@ -192,10 +209,8 @@ def _cut_out(draft: SqliteDraft, ids: set[str], resting: set[str]) -> None:
 def vocabulary(draft: SqliteDraft) -> set[bytes]:
     """Return every word that the full-text indexes hold."""
     found: set[bytes] = set()
-    for table in ("words_now", "words_past"):
-        draft.rows(f"CREATE VIRTUAL TABLE temp.vocabulary USING fts5vocab(main, {table}, row)")
-        found |= {str(term).encode() for (term,) in draft.rows("SELECT term FROM temp.vocabulary")}
-        draft.rows("DROP TABLE temp.vocabulary")
+    for table in ("vocabulary_now", "vocabulary_past"):
+        found |= {term.encode() for (term,) in draft.rows(f"SELECT term FROM {table}")}
     return found
 
 

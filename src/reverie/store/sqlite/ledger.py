@@ -31,8 +31,12 @@ class Ledger:
         self._key, self._path = home / "erase.key", home / "erased"
         self._hold: int | None = None
         self._held_as(home / "lock", alone)
-        self.secret = self._read_secret()
-        self._seen = self._stamp()
+        try:
+            self.secret = self._read_secret()
+            self._seen = self._stamp()
+        except BaseException:
+            self.close()
+            raise
 
     def _held_as(self, path: Path, alone: bool) -> None:
         if _locks is None:
@@ -49,16 +53,16 @@ class Ledger:
     def _read_secret(self) -> bytes:
         if not self._key.exists():
             new = self._key.with_name(f".new-{secrets.token_hex(8)}")
-            with os.fdopen(os.open(new, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "w") as handle:
-                handle.write(secrets.token_hex(32))
-                handle.flush()
-                os.fsync(handle.fileno())
             try:
+                with os.fdopen(os.open(new, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "w") as handle:
+                    handle.write(secrets.token_hex(32))
+                    handle.flush()
+                    os.fsync(handle.fileno())
                 os.link(new, self._key)  # whoever comes second uses the first one's
             except FileExistsError:
                 pass
             finally:
-                new.unlink()
+                new.unlink(missing_ok=True)
         try:
             secret = bytes.fromhex(self._key.read_text())
         except ValueError as exc:

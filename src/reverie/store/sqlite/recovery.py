@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import secrets
 import shutil
 from pathlib import Path
 from types import TracebackType
 
-from reverie.errors import ReadOnly
+from reverie.errors import ReadOnly, StoreError
 from reverie.memory.trace import space_mark
-from reverie.store.sqlite.connect import put_in_place
+from reverie.store.sqlite.connect import connect, put_in_place, translated
 from reverie.store.sqlite.ledger import Ledger
 
 
@@ -36,15 +37,23 @@ class Staging:
         return self._ledger.marks(space_mark(space))
 
     def put_in_place(self) -> None:
-        """Move the files to their names; those that were there are put aside, with their logs."""
+        """Move the files to their names; those that were there are put aside.
+
+        At every moment a name stands for the old file or the new one, whole: the log of a process that crashed is first
+        folded into the old file, since it would be taken for the new one's. Only a damaged file keeps its log.
+        """
         aside = self._home / "aside"
         for new in sorted(self.spaces.glob("*.db")):
             old = self._home / "spaces" / new.name
-            stem = f"{old.stem}.recover.{secrets.token_hex(4)}.db"
-            for suffix in ("-wal", "-shm", ""):
-                if (part := old.with_name(old.name + suffix)).exists():
-                    aside.mkdir(mode=0o700, exist_ok=True)
-                    os.replace(part, aside / f"{stem}{suffix}")
+            if old.exists():
+                aside.mkdir(mode=0o700, exist_ok=True)
+                kept = aside / f"{old.stem}.recover.{secrets.token_hex(4)}.db"
+                with contextlib.suppress(StoreError), translated(old):
+                    connect(old).close()
+                for suffix in ("-wal", "-shm"):
+                    if (part := old.with_name(old.name + suffix)).exists():
+                        os.replace(part, kept.with_name(kept.name + suffix))
+                os.link(old, kept)
             put_in_place(new, old, replace=True)
 
     def __enter__(self) -> Staging:

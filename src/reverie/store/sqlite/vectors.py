@@ -65,7 +65,8 @@ class Cache:
         if needed > len(self.matrix):
             room = max(needed, 2 * len(self.matrix) if self.size else needed)
             matrix, columns = np.empty((room, self.length), np.float32), np.empty((4, room), np.int64)
-            matrix[: self.size], columns[:, : self.size] = self.matrix[: self.size], self.columns[:, : self.size]
+            if self.size:
+                matrix[: self.size], columns[:, : self.size] = self.matrix[: self.size], self.columns[:, : self.size]
             self.matrix, self.columns = matrix, columns
         here = slice(self.size, needed)
         self.matrix[here] = np.frombuffer(b"".join(row[5] for row in rows), np.float16).reshape(len(rows), self.length)
@@ -75,11 +76,11 @@ class Cache:
         self.size = needed
 
     def nearest(
-        self, sought: Floats, at: int, audiences: set[int] | None, allowed: set[int] | None, limit: int
+        self, sought: Floats, at: int | None, audiences: set[int] | None, allowed: set[int] | None, limit: int
     ) -> list[tuple[int, float]]:
-        """Return (version, cosine), best first; of several parts of a version the best."""
+        """Return (version, cosine), best first; of several parts of a version the best. Without `at` only `allowed` decides."""
         matrix, (v, audience, added, retired) = self.matrix[: self.size], self.columns[:, : self.size]
-        seen = (added <= at) & (retired > at)
+        seen = np.ones(self.size, bool) if at is None else (added <= at) & (retired > at)
         if audiences is not None:
             seen &= np.isin(audience, list(audiences))
         if allowed is not None:

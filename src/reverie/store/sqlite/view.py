@@ -56,10 +56,10 @@ class SqliteView:
     def full(self, letter: str, tail: str) -> str:
         return f"{letter}-{self._file.mark}-{tail}"
 
-    def tail(self, id: str) -> str:
-        """Return what the file knows an id by; an id of another space stays whole and is not found."""
-        prefix = f"m-{self._file.mark}-"
-        return id[len(prefix) :] if id.startswith(prefix) else id
+    def tail(self, id: str, letter: str = "m") -> str:
+        """Return what the file knows an id by; anything but an id of this space becomes what is never found."""
+        prefix = f"{letter}-{self._file.mark}-"
+        return id[len(prefix) :] if id.startswith(prefix) else f"-{id}"
 
     # commits
 
@@ -70,7 +70,7 @@ class SqliteView:
         return int(self.value("SELECT max(seq) FROM commits") or 0)
 
     def find_commit(self, id: str, scope: Scope) -> Commit | None:
-        found = self._commits(scope, "id = ?", (id.removeprefix(f"c-{self._file.mark}-"),), 1)
+        found = self._commits(scope, "id = ?", (self.tail(id, "c"),), 1)
         return found[0] if found else None
 
     def commits(self, scope: Scope, since: datetime | None = None, limit: int | None = None) -> list[Commit]:
@@ -114,7 +114,7 @@ class SqliteView:
         return tuple(self.full("m", row[0]) for row in rows)
 
     def seq(self, commit: str) -> int:
-        return int(self.value("SELECT seq FROM commits WHERE id = ?", (commit.removeprefix(f"c-{self._file.mark}-"),)) or 0)
+        return int(self.value("SELECT seq FROM commits WHERE id = ?", (self.tail(commit, "c"),)) or 0)
 
     def touched(self, commit: str, scope: Scope) -> list[Touched]:
         seq, net = self.seq(commit), "retired_seq IS NOT added_seq"
@@ -245,8 +245,9 @@ class SqliteView:
         return dict(rows)
 
     def find_key(self, key: bytes) -> Record | None:
-        found = self.records("m.key = ?", (key,), "m.retired_seq IS NOT NULL, m.v DESC LIMIT 1")
-        return found[0] if found else None
+        # Nearly always there is none: asked for alone this takes a tenth of the time that the whole record does.
+        known = self.rows("SELECT retired_seq IS NOT NULL, -v FROM versions WHERE key = ?", (key,))
+        return self.records("m.v = ?", (-min(known)[1],))[0] if known else None
 
     def fetch(self, keys: Sequence[int], at: int | None = None) -> list[Memory]:
         rows: dict[Bind, Row] = {}
@@ -262,7 +263,19 @@ class SqliteView:
         if not match:
             return []
         condition, bind = _fitting(where)
-        found: list[Row] = []
+        if where == Where(where.scope) and self._sees_most(where.scope):
+            # The best by their words, then who may see them and until when they hold: with enough such among them, nothing
+            # else can come before. Among 100,000 memories this takes half the time; where few are visible, twice.
+            found = self.rows(
+                "WITH best AS MATERIALIZED (SELECT rowid AS v, bm25(words_now) AS score FROM words_now"
+                " WHERE words_now MATCH ? ORDER BY score, v LIMIT ?)"
+                " SELECT (m.valid_until IS NOT NULL AND m.valid_until <= ?) AS over, score, m.v"
+                f" FROM best CROSS JOIN versions m ON m.v = best.v WHERE {condition} ORDER BY over, score, m.v LIMIT ?",
+                (match, 4 * limit, micros(now), *bind, limit),
+            )
+            if len(found) == limit and not found[-1][0]:
+                return [Match(v, -score) for _, score, v in found]
+        found = []
         both = where.at is not None or where.ever
         for table in ("words_now", "words_past") if both else ("words_now",):
             # CROSS JOIN keeps SQLite from walking the memories and asking the index about each.
@@ -272,9 +285,22 @@ class SqliteView:
                 f" WHERE {table} MATCH ? AND {condition} ORDER BY over, score, m.v LIMIT ?",
                 (micros(now), match, *bind, limit),
             )
-        if both:
-            found.sort()
-        return [Match(v, -score) for _, score, v in found[:limit]]
+        return [Match(v, -score) for _, score, v in found]
+
+    def _sees_most(self, scope: Scope) -> bool:
+        """Tell whether at least half of the newest memories are visible in a scope."""
+        seen, who = _seen_by(scope, "audience")
+        newest = "SELECT audience FROM versions ORDER BY v DESC LIMIT 64"
+        return scope.sees_all or bool(self.value(f"SELECT 2 * total({seen}) >= count(*) FROM ({newest})", who))
+
+    def counts(self, terms: Sequence[str], where: Where) -> tuple[int, dict[str, int]]:
+        total, found = 0, dict.fromkeys(terms, 0)
+        for part in ("now", "past") if where.at is not None or where.ever else ("now",):
+            total += self.value(f"SELECT count(*) FROM words_{part}_docsize")
+            marks = ",".join("?" * len(terms))
+            for term, documents in self.rows(f"SELECT term, doc FROM vocabulary_{part} WHERE term IN ({marks})", terms):
+                found[term] += documents
+        return total, found
 
     def search_vectors(self, values: Sequence[float] | Floats, model: str, grain: str, where: Where, limit: int) -> list[Match]:
         kept = self.rows("SELECT model, length FROM models WHERE name = ?", (model,))
@@ -305,7 +331,7 @@ class SqliteView:
         ):
             condition, bind = _fitting(where)
             allowed = {row[0] for row in self.rows(f"SELECT m.v FROM versions m WHERE {condition}", bind)}
-        at = seq if where.at is None else where.at
+        at = None if where.retired or where.ever else seq if where.at is None else where.at
         return [Match(v, score) for v, score in cache.nearest(sought, at, audiences, allowed, limit)]
 
     # sources and state
@@ -440,17 +466,20 @@ def state_key(kind: str, place: Scope, name: str) -> tuple[str, str, str, str, s
     return kind, place.channel or "", place.session or "", place.person or "", name
 
 
+_NOWHERE = Source()
+
+
 def read_source(value: str | None) -> Source:
     """Read what `write_source` wrote."""
     if value is None:
-        return Source()
+        return _NOWHERE
     messages, memories, quote, place = json.loads(value)
     return Source(tuple(messages), tuple(memories), quote, place)
 
 
 def write_source(source: Source) -> str | None:
     """Return a source as it is kept; None for an empty one."""
-    if source == Source():
+    if source == _NOWHERE:
         return None
     parts = [source.message_ids, source.memory_ids, source.quote, source.place]
     return json.dumps(parts, ensure_ascii=False, separators=(",", ":"))
