@@ -1,4 +1,4 @@
-"""`python -m benchmarks COMMAND`: each set of figures is one JSON object on standard output; progress goes to standard error."""
+"""What Reverie claims, measured: each set of figures is one JSON object on standard output, progress goes to standard error."""
 
 from __future__ import annotations
 

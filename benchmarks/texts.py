@@ -12,21 +12,26 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import accumulate
 
+
+def _listed(words: str) -> tuple[str, ...]:
+    return tuple(words.split())
+
+
 NAMES = ("Ana", "Luis", "Marta", "Priya", "Tom", "Yuki", "Omar", "Ines", "Viktor", "Chloe", "Sam", "Noor")
 PLACES = ("Oaxaca", "Lisbon", "Kyoto", "Leeds", "Tromso", "Quito", "Bergen", "Malaga", "Austin", "Cardiff")
-FUNCTION_WORDS = (
+FUNCTION_WORDS = _listed(
     "the to and I a of it that you in is was my for on with we but so have at this be just not are if me they as"
     " all about can what do from there or when will out up then he she been had would more who how your our some"
     " than her his them other after because only very here over still where before should could did were has"
-).split()
-OPENERS = (
+)
+OPENERS = (  # {} is a name
     "what did {} say about", "when did {} talk about the", "where is the", "who told us about", "do you remember the",
     "how much was the", "did {} ever find the", "which", "why was {} so", "what about",
 )  # fmt: skip
 
-_ONSETS = "b bl br c ch cl d dr f fl g gl gr h j k l m n p pl pr qu r s sh sk sl sp st t th tr v w".split()
-_VOWELS = "a e i o u ai ea ee oa ou".split()
-_CODAS = "b ck d g l ll m n nd nk p r rd rm rt s sh st t th x".split()
+_ONSETS = _listed("b bl br c ch cl d dr f fl g gl gr h j k l m n p pl pr qu r s sh sk sl sp st t th tr v w")
+_VOWELS = _listed("a e i o u ai ea ee oa ou")
+_CODAS = _listed("b ck d g l ll m n nd nk p r rd rm rt s sh st t th x")
 _ENDINGS = ("", "", "", "s", "ing", "ed", "er", "ly", "ness")
 _CONTENT_WORDS, _NUMBERS = 4_000, 300
 _FEWEST, _MOST = 15, 30  # words in a turn
@@ -44,7 +49,7 @@ class Talk:
     """A source of turns and questions."""
 
     def __init__(self, seed: int = 7) -> None:
-        self._random = random.Random(seed)
+        self._random = random.Random(7)  # one vocabulary, whatever is then said with it
         self._content = self._made_up_words()
         numbers = [self._number() for _ in range(_NUMBERS)]
         groups: tuple[tuple[float, Iterable[str], float], ...] = (
@@ -61,6 +66,7 @@ class Talk:
             self._words += listed
             weights += [share * weight / sum(falling) for weight in falling]
         self._upto = list(accumulate(weights))
+        self._random.seed(seed)
         self._content_upto = list(accumulate(1 / (rank + 10.0) for rank in range(len(self._content))))
 
     def lines(self, count: int) -> list[Line]:

@@ -27,12 +27,13 @@ from reverie.errors import BadInput, Damaged, Full, ReverieError, StoreError
 from reverie.learn import revise
 from reverie.memory import check, people
 from reverie.memory.scope import Scope, visible
-from reverie.memory.trace import Commit, Sighting, Source, from_json, space_mark, split_id, to_json
+from reverie.memory.trace import Commit, Memory, Sighting, Source, from_json, space_mark, split_id, to_json
 from reverie.memory.working import State
 from reverie.store.base import Dump, Erasure, Held, Record, Store, View, Where, key_of
 from reverie.store.in_memory import InMemoryStore
 
 FORMAT = 1
+END_OF_TIME = datetime(9999, 12, 31, 23, tzinfo=UTC)  # what is loaded must leave room for what is said later
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +126,7 @@ def out_of_reach(view: View, home: Path | None) -> Iterator[str]:
 
 def export(store: Store, path: Path, scope: Scope | None, now: datetime) -> Path:
     """Write what `scope` sees, or every space whole."""
-    spaces = [scope.space] if scope else store.spaces()
+    spaces = [scope.space] if scope else store.spaces(whole=True)
     with _written_whole(path) as handle:
         _line(handle, {"reverie": FORMAT, "at": now.isoformat(), "spaces": spaces})
         for space in spaces:
@@ -271,7 +272,8 @@ def _merge(store: Store, dump: Dump, now: datetime) -> tuple[int, int]:
                 continue
             key = record.key
             known = draft.find_key(key) if key else None
-            if draft.history(record.memory.id, owner) or (known and known.retired_seq is None):
+            # A retired version is no longer known if the memory has since become something else; forgotten if it was the last.
+            if draft.history(record.memory.id, owner) or (known and known.memory.version == _last(draft, known).version):
                 duplicates += 1
                 continue
             draft.add(record.memory)
@@ -282,6 +284,11 @@ def _merge(store: Store, dump: Dump, now: datetime) -> tuple[int, int]:
         states = [state for state in dump.states if draft.state(state.kind, state.place, state.name) is None]
     store.put_state(dump.space, states)
     return added, duplicates
+
+
+def _last(view: View, record: Record) -> Memory:
+    """Return the last version of the memory that a record is of, as shown to its owner."""
+    return view.history(record.memory.id, Scope.owner(view.space))[-1]
 
 
 def _read(path: Path) -> list[Dump]:
@@ -374,6 +381,8 @@ def _check_whole(dump: Dump, path: Path) -> None:
         problem = "an id belongs to another space"
     elif times != sorted(times) or len(seqs) != len(times) or len({at for _, at in times}) != len(times):
         problem = "its commits are not in the order of their times"
+    elif times and times[-1][1] >= END_OF_TIME:
+        problem = "its last commit leaves no time for another"
     elif len(set(versions)) != len(versions):
         problem = "a version appears twice"
     elif any(r.added_seq not in seqs or r.retired_seq not in ends for r in dump.records):
@@ -400,7 +409,7 @@ def backup(store: Store, path: Path, now: datetime) -> Path:
     if not isinstance(store, SqliteStore):
         raise BadInput("a mind in memory has no files to back up; use export()")
     _check_target(path)
-    spaces = store.spaces()
+    spaces = store.spaces(whole=True)
     part = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
     try:
         os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
@@ -418,6 +427,8 @@ def backup(store: Store, path: Path, now: datetime) -> Path:
                 archive.write(copy, copy.name)
                 copy.unlink()
             archive.writestr("manifest.json", json.dumps({"reverie": FORMAT, "at": now.isoformat(), "sha256": sums}))
+        with part.open("rb") as handle:
+            os.fsync(handle.fileno())
         os.replace(part, path)
     except OSError as exc:
         raise _unwritten(path, exc) from exc
@@ -436,6 +447,8 @@ def recover(path: str | os.PathLike[str], home: str | os.PathLike[str]) -> tuple
     from reverie.store.sqlite.recovery import Staging
 
     archive = check.path(path)
+    if not archive.is_file():
+        raise BadInput(f"there is no backup {archive}; nothing was recovered")
     with Staging(check.path(home, "the path of the home")) as staging:
         _unpack(archive, staging.spaces)
         store = SqliteStore(staging.path)

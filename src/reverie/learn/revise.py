@@ -109,7 +109,7 @@ def undo(draft: Draft, commit: str, scope: Scope) -> tuple[str, ...]:
         raise CannotUndo(f"commit {commit!r} cannot be undone: {why}")
     owner = Scope.owner(draft.space)
     versions = {change.id: draft.history(change.id, owner) for change in touched}
-    moved = [change.id for change in touched if not _as_left(change, versions[change.id][-1])]
+    moved = [change.id for change in touched if not _as_left(change, versions[change.id])]
     if moved:
         blocking = tuple(draft.commits_after(commit, moved))
         raise UndoConflict(
@@ -121,14 +121,27 @@ def undo(draft: Draft, commit: str, scope: Scope) -> tuple[str, ...]:
             draft.add(next(memory for memory in versions[change.id] if memory.version == change.retired))
         elif change.added is not None:
             draft.retire(change.id)
-    draft.retire_sightings(commit, [change.id for change in touched])
+    ids, seq = [change.id for change in touched], draft.seq_of(found.at)
+    taken_back = [held for id in ids for held in draft.sightings(id) if held.retired_seq == seq]
+    draft.retire_sightings(commit, ids)
+    for held in taken_back:
+        draft.sight(held.id, held.key, held.sighting)
     return found.erased
 
 
-def _as_left(change: Touched, last: Memory) -> bool:
-    if change.added is not None:
-        return last.version == change.added and last.retired_at is None
-    return change.retired is None or (last.version == change.retired and last.retired_at is not None)
+def _as_left(change: Touched, versions: list[Memory]) -> bool:
+    """Tell whether a memory says what the commit left it saying; later changes that were themselves undone do not count."""
+    left = change.retired if change.added is None else change.added
+    last = versions[-1]
+    if left is None:
+        return True
+    if (last.retired_at is None) != (change.added is not None):
+        return False
+    return _content(last) == _content(next(memory for memory in versions if memory.version == left))
+
+
+def _content(memory: Memory) -> Memory:
+    return replace(memory, version=0, recorded_at=EPOCH, retired_at=None, commit="", confidence=0.0)
 
 
 def erasing(view: View, roots: Iterable[Memory], scope: Scope, states: Iterable[State] = ()) -> Erasure:

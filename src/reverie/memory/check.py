@@ -23,6 +23,7 @@ EXTRA_LIMIT = 100_000
 COUNT_LIMIT = (1 << 63) - 1  # what a database can count to
 
 _NOT_IN_NAMES = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+_ESCAPED_NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")  # not the six characters of somebody writing about it
 _NOT_IN_TEXT = re.compile("[\x00\ud800-\udfff]")
 
 
@@ -136,7 +137,7 @@ def extra(value: object) -> dict[str, object]:
         raise BadInput(f"extra does not fit into JSON: {exc}") from exc
     if len(written) > EXTRA_LIMIT:
         raise BadInput(f"extra takes {len(written):,} characters as JSON; at most {EXTRA_LIMIT:,} fit")
-    if "\\u0000" in written:
+    if _ESCAPED_NUL.search(written):
         raise BadInput("extra holds a NUL character; remove it")
     copy: dict[str, object] = json.loads(written)
     return copy

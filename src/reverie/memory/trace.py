@@ -8,6 +8,7 @@ made, so that a verb given nothing but an id finds its file, and a listing by id
 from __future__ import annotations
 
 import hashlib
+import math
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -120,17 +121,18 @@ class Diff:
     changed: tuple[tuple[Memory, Memory], ...] = ()
 
 
-def effective_confidence(trust: str, sightings: list[float]) -> float:
+def effective_confidence(trust: str, sightings: list[Sighting]) -> float:
     """Return how sure independent sightings make us together, bounded by how far their source is trusted.
 
-    >>> round(effective_confidence("user", [0.8, 0.8]), 2)
-    0.96
-    >>> effective_confidence("other", [0.8, 0.8])
-    0.5
+    Told again by the same messages, memories or place it is no surer than before.
     """
-    doubt = 1.0
-    for confidence in sightings:
-        doubt *= 1.0 - confidence
+    told: dict[object, float] = {}
+    for number, sighting in enumerate(sightings):
+        source = sighting.source
+        where = (source.message_ids, source.memory_ids, source.place)
+        key: object = number if where == ((), (), None) else where
+        told[key] = max(sighting.confidence, told.get(key, 0.0))
+    doubt = math.prod(1.0 - confidence for confidence in told.values())
     return min(TRUST[trust], round(1.0 - doubt, 12))
 
 

@@ -63,15 +63,16 @@ def _ranked(view: View, cue: Query, where: Where, memories: list[Memory], now: d
     weights = _weights(view, cue, where) if memories else {}
     total = sum(weights.values())
     texts = [Counter(terms(indexed_text(memory))) for memory in memories]
-    average = sum(text.total() for text in texts) / max(1, len(texts))
+    lengths = [text.total() for text in texts]
+    average = sum(lengths) / max(1, len(texts))
     found = []
-    for memory, text in zip(memories, texts, strict=True):
-        times = {word: count for word in cue.words if (count := _times(word, text))}
-        around = K1 * (1 - B + B * text.total() / average)
-        score = sum(weights[word.text] * n * (K1 + 1) / (n + around) for word, n in times.items())
-        share = sum(weights[word.text] for word in times) / total if total else 0.0
+    for memory, text, length in zip(memories, texts, lengths, strict=True):
+        times = {word.text: count for word in cue.words if (count := _times(word, text))}
+        around = K1 * (1 - B + B * length / average)
+        score = sum(weights[word] * n * (K1 + 1) / (n + around) for word, n in times.items())
+        share = sum(weights[word] for word in times) / total if total else 0.0
         is_current = memory.valid_until is None or memory.valid_until > now
-        found.append(_Found(memory, score, share, tuple(word.text for word in times), is_current))
+        found.append(_Found(memory, score, share, tuple(times), is_current))
     return sorted(found, key=lambda one: (not one.is_current, -one.score))
 
 
@@ -85,4 +86,4 @@ def _weights(view: View, cue: Query, where: Where) -> dict[str, float]:
 def _times(word: Word, text: Counter[str]) -> int:
     """Return how often a text has a word, in any of its forms."""
     begun = sum(n for term, n in text.items() if term.startswith(word.prefixes)) if word.prefixes else 0
-    return begun + sum(text[variant] for variant in word.variants)
+    return begun + sum(text.get(variant, 0) for variant in word.variants)

@@ -279,8 +279,8 @@ Entries = Sequence[State] | Callable[[View], Sequence[State]]
 class Store(Protocol):
     """Keeps spaces."""
 
-    def spaces(self) -> list[str]:
-        """Return the names of all spaces that were ever written."""
+    def spaces(self, whole: bool = False) -> list[str]:
+        """Return the names of all spaces that were ever written; with `whole`, raise where one cannot be read."""
 
     def space_of(self, mark: str) -> str | None:
         """Return the space whose ids carry this mark."""

@@ -13,6 +13,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -142,7 +143,7 @@ class InMemoryView:
         sighted = [
             held.id
             for held in self._kept.sightings
-            if held.seq == seq and held.retired_seq is None and self._seen(held.id, scope)
+            if (held.retired_seq == seq or (held.seq == seq and held.retired_seq is None)) and self._seen(held.id, scope)
         ]
         return [Touched(id, added.get(id), retired.get(id)) for id in dict.fromkeys([*added, *retired, *sighted])]
 
@@ -191,7 +192,7 @@ class InMemoryView:
 
     def _shown(self, record: Record, at: int | None) -> Memory:
         sure = [
-            held.sighting.confidence
+            held.sighting
             for held in self._kept.sightings
             if held.id == record.memory.id
             and held.key == record.key
@@ -201,7 +202,7 @@ class InMemoryView:
                 else held.seq <= at and (held.retired_seq is None or held.retired_seq > at)
             )
         ]
-        memory = record.memory
+        memory = _own(record.memory)
         if sure:
             memory = replace(memory, confidence=effective_confidence(memory.trust, sure))
         if at is not None and record.retired_seq is not None and record.retired_seq > at:
@@ -303,6 +304,11 @@ class InMemoryView:
         return list(self._kept.copies)
 
 
+def _own(memory: Memory) -> Memory:
+    """Return a memory that shares nothing with the one given: what a caller does to one must not change the other."""
+    return replace(memory, extra=deepcopy(memory.extra)) if memory.extra else memory
+
+
 class InMemoryDraft(InMemoryView):
     """A commit on a copy of the space."""
 
@@ -325,7 +331,8 @@ class InMemoryDraft(InMemoryView):
         return self._commit_id
 
     def add(self, memory: Memory) -> Memory:
-        if self._kept.tombstones and not self._kept.tombstones.isdisjoint(barred_by(self._secret, memory)):
+        says_already = any(r.memory.id == memory.id and r.memory.text == memory.text for r in self._kept.records)
+        if not (says_already or self._kept.tombstones.isdisjoint(barred_by(self._secret, memory))):
             raise refusal(memory)
         versions = [record.memory.version for record in self._kept.records if memory.id and record.memory.id == memory.id]
         if versions:
@@ -341,7 +348,7 @@ class InMemoryDraft(InMemoryView):
             commit=self._commit_id,
         )
         self.begin()
-        self._kept.records.append(Record(memory, key_of(memory), self.seq, None))
+        self._kept.records.append(Record(_own(memory), key_of(memory), self.seq, None))
         return memory
 
     def retire(self, id: str) -> None:
@@ -386,7 +393,7 @@ class InMemoryStore:
             raise StoreError("this mind is closed; open it again")
         return self._spaces.get(space) or _Space()
 
-    def spaces(self) -> list[str]:
+    def spaces(self, whole: bool = False) -> list[str]:
         if self._closed:
             raise StoreError("this mind is closed; open it again")
         return sorted(space for space, kept in list(self._spaces.items()) if kept.commits or kept.states)

@@ -8,7 +8,7 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -42,9 +42,10 @@ class SqliteStore:
             raise ReadOnly(f"the folder {home} cannot be made: {exc.strerror}; choose another home") from exc
         if not os.access(home, os.W_OK | os.X_OK) or not os.access(home / "spaces", os.W_OK | os.X_OK):
             raise ReadOnly(f"the folder {home} cannot be written; check who owns it, or choose another home")
-        for unfinished in (home / "spaces").glob(".new-*"):
-            if time.time() - unfinished.stat().st_mtime > 3600:
-                unfinished.unlink(missing_ok=True)
+        for unfinished in (*home.glob(".new-*"), *(home / "spaces").glob(".new-*")):
+            with suppress(FileNotFoundError):  # it may be finished just now
+                if time.time() - unfinished.stat().st_mtime > 3600:
+                    unfinished.unlink()
         with translated(home):
             self.ledger = Ledger(home)
         for unfinished in home.glob(".recover-*"):  # nobody recovers while we hold the ledger
@@ -55,12 +56,14 @@ class SqliteStore:
         self._closing = threading.Event()
         self._watch_lock = threading.Lock()
 
-    def spaces(self) -> list[str]:
+    def spaces(self, whole: bool = False) -> list[str]:
         names = []
         for path in self._folder.files():
             try:
                 names += [self._folder.name_of(path)] if self._folder.is_written(path) else []
             except (Damaged, SchemaTooNew):
+                if whole:
+                    raise
                 continue  # health() reports it; the others can still be used
         return sorted(names)
 

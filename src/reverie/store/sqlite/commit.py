@@ -47,7 +47,7 @@ class SqliteDraft(SqliteView):
             )
 
     def add(self, memory: Memory) -> Memory:
-        if self.is_barred(memory):
+        if self.is_barred(memory) and not self._says_already(memory):
             raise refusal(memory)
         self.begin()
         version = memory.version if memory.id else 1
@@ -67,6 +67,11 @@ class SqliteDraft(SqliteView):
         self._ordinal += 1
         self.insert(Record(memory, key_of(memory), self.seq_now, None))
         return memory
+
+    def _says_already(self, memory: Memory) -> bool:
+        """Tell whether an earlier version has the same text: an erase that spared it does not keep it from being changed."""
+        earlier = "SELECT EXISTS (SELECT 1 FROM versions JOIN texts USING(v) WHERE id = ? AND text = ?)"
+        return bool(memory.id and self.value(earlier, (self.tail(memory.id), memory.text)))
 
     def is_barred(self, memory: Memory) -> bool:
         """Tell whether a memory was erased here."""

@@ -31,7 +31,7 @@ from reverie.store.sqlite.schema import APPLICATION_ID, STEPS
 if TYPE_CHECKING:
     from reverie.store.sqlite.vectors import Cache
 
-MAX_OPEN = 32
+MAX_OPEN = 24
 BUSY_MS = 60_000
 READER_CACHE_KIB = 4_000
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
@@ -195,6 +195,7 @@ class Folder:
                 problems = [str(row[0]) for row in file.writer.execute("PRAGMA quick_check(3)") if row[0] != "ok"]
                 if problems:
                     raise Damaged(damage(path, problems[0]))
+                file.writer.execute("PRAGMA shrink_memory")  # the check has read the whole file; dozens may be open
             migrate(file.writer, path, self.aside)
             index_anew(file)
             self._settle(file)

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import hmac
 import json
-import mmap
 import time
 from collections.abc import Callable, Iterable
 from datetime import datetime
@@ -33,6 +32,7 @@ if TYPE_CHECKING:
 
 PATIENCE_S = 2.0  # how long to wait for readers of this and other processes to end
 PIECE = 48
+CHUNK = 1 << 22
 _AFTER_COMMIT = ("log", "gaps")
 
 
@@ -68,7 +68,7 @@ def begin(
                         write_source(held.sighting.source),
                         micros(held.sighting.at),
                     ),
-                )  # fmt: skip
+                )
             ],
             "states": [state_key(state.kind, state.place, state.name) for state in erasure.states],
             "people": erasure.people,
@@ -127,7 +127,7 @@ def finish(file: SpaceFile, secret: bytes, now: datetime, aside: Path) -> tuple[
     step("folded")
     # Without needles (a crash, or a reader that was in the way) there is nothing to search for: rebuild. A rebuilt file
     # holds live rows only, so what would still be found in it is somebody else's.
-    if needles is None or found_in(needles, (file.path,)):
+    if needles is None or found_in(needles, file.path):
         connection.execute("VACUUM")
         step("rebuilt")
         if not _fold_log(connection):
@@ -244,33 +244,36 @@ def _cut(text: str | None) -> set[bytes]:
     return pieces
 
 
-def found_in(needles: set[bytes], paths: Iterable[Path]) -> set[bytes]:
-    """Return those of `needles` that occur in the raw bytes of any file, in one pass over each."""
+def found_in(needles: set[bytes], path: Path) -> set[bytes]:
+    """Return those of `needles` that occur in the raw bytes of a database file, in one pass over it.
+
+    The file is read through SQLite's own layer: closing a file descriptor of one's own would drop the locks that SQLite
+    holds on the file for this whole process.
+    """
+    import apsw
     import numpy as np
 
     by_anchor: dict[int, list[bytes]] = {}
     for needle in needles:
         by_anchor.setdefault(int.from_bytes(needle[:4], "little"), []).append(needle)
     anchors = np.array(sorted(by_anchor), np.uint32)
-    filter_ = np.zeros(1 << 16, bool)
-    filter_[_hashed(anchors)] = True
+    likely = np.zeros(1 << 16, bool)
+    likely[_hashed(anchors)] = True
+    longest = max(map(len, needles), default=0)
     found: set[bytes] = set()
-    for path in paths:
-        if not path.exists() or not path.stat().st_size or not needles:
-            continue
-        with path.open("rb") as handle, mmap.mmap(handle.fileno(), 0, access=mmap.ACCESS_READ) as raw:
-            for start in range(0, len(raw), 1 << 22):
-                chunk = raw[start : start + (1 << 22) + PIECE]
-                for shift in range(4):
-                    windows = (
-                        np.frombuffer(chunk, np.uint32, (len(chunk) - shift) // 4, shift)
-                        if len(chunk) > shift + 3
-                        else anchors[:0]
-                    )
-                    near = np.flatnonzero(filter_[_hashed(windows)])
-                    for place in near[np.isin(windows[near], anchors)]:
-                        at = int(place) * 4 + shift
-                        found.update(n for n in by_anchor[int(windows[place])] if chunk.startswith(n, at))
+    raw = apsw.VFSFile("", str(path), [apsw.SQLITE_OPEN_MAIN_DB | apsw.SQLITE_OPEN_READONLY, 0])
+    try:
+        size = raw.xFileSize()
+        for start in range(0, size, CHUNK):
+            chunk = raw.xRead(min(CHUNK + longest, size - start), start)
+            for shift in range(4):
+                windows = np.frombuffer(chunk, np.uint32, (len(chunk) - shift) // 4, shift)
+                near = np.flatnonzero(likely[_hashed(windows)])
+                for place in near[np.isin(windows[near], anchors)]:
+                    at = int(place) * 4 + shift
+                    found.update(n for n in by_anchor[int(windows[place])] if chunk.startswith(n, at))
+    finally:
+        raw.xClose()
     return found
 
 

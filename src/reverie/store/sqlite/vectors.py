@@ -79,6 +79,8 @@ class Cache:
         self, sought: Floats, at: int | None, audiences: set[int] | None, allowed: set[int] | None, limit: int
     ) -> list[tuple[int, float]]:
         """Return (version, cosine), best first; of several parts of a version the best. Without `at` only `allowed` decides."""
+        if not self.size:
+            return []
         matrix, (v, audience, added, retired) = self.matrix[: self.size], self.columns[:, : self.size]
         seen = np.ones(self.size, bool) if at is None else (added <= at) & (retired > at)
         if audiences is not None:

@@ -9,6 +9,7 @@ from datetime import datetime
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from reverie.memory.check import COUNT_LIMIT
 from reverie.memory.language import Query
 from reverie.memory.scope import Scope
 from reverie.memory.trace import Commit, Memory, Sighting, Source, effective_confidence, from_micros, micros
@@ -126,9 +127,9 @@ class SqliteView:
             self.rows(f"SELECT id, version FROM versions m WHERE retired_seq = ? AND {net} AND {seen} ORDER BY v", (seq, *who))
         )
         sighted = self.rows(
-            "SELECT id FROM sightings WHERE seq = ? AND retired_seq IS NULL"
+            "SELECT id FROM sightings WHERE (retired_seq = ? OR (seq = ? AND retired_seq IS NULL))"
             f" AND id IN (SELECT id FROM versions m WHERE {seen}) ORDER BY s",
-            (seq, *who),
+            (seq, seq, *who),
         )
         tails = dict.fromkeys([*added, *retired, *(row[0] for row in sighted)])
         return [Touched(self.full("m", tail), added.get(tail), retired.get(tail)) for tail in tails]
@@ -201,17 +202,17 @@ class SqliteView:
             for record in records
         ]
 
-    def _confidences(self, records: Sequence[Record], at: int | None) -> dict[tuple[str, bytes | None], list[float]]:
-        found: dict[tuple[str, bytes | None], list[float]] = {}
+    def _confidences(self, records: Sequence[Record], at: int | None) -> dict[tuple[str, bytes | None], list[Sighting]]:
+        found: dict[tuple[str, bytes | None], list[Sighting]] = {}
         for start in range(0, len(records), 500):
             tails = [self.tail(record.memory.id) for record in records[start : start + 500]]
-            marks = ",".join("?" * len(tails))
-            when = "retired_seq IS NULL" if at is None else "seq <= ? AND (retired_seq IS NULL OR retired_seq > ?)"
-            for id, key, confidence in self.rows(
-                f"SELECT id, key, confidence FROM sightings WHERE id IN ({marks}) AND {when} ORDER BY s",
-                (*tails, *(() if at is None else (at, at))),
-            ):
-                found.setdefault((self.full("m", id), key), []).append(confidence)
+            when = (
+                "retired_seq IS NULL"
+                if at is None
+                else f"seq <= {int(at)} AND (retired_seq IS NULL OR retired_seq > {int(at)})"
+            )
+            for held in self.held(f"id IN ({','.join('?' * len(tails))}) AND {when}", tails):
+                found.setdefault((held.id, held.key), []).append(held.sighting)
         return found
 
     def history(self, id: str, scope: Scope) -> list[Memory]:
@@ -271,7 +272,7 @@ class SqliteView:
                 " WHERE words_now MATCH ? ORDER BY score, v LIMIT ?)"
                 " SELECT (m.valid_until IS NOT NULL AND m.valid_until <= ?) AS over, score, m.v"
                 f" FROM best CROSS JOIN versions m ON m.v = best.v WHERE {condition} ORDER BY over, score, m.v LIMIT ?",
-                (match, 4 * limit, micros(now), *bind, limit),
+                (match, min(4 * limit, COUNT_LIMIT), micros(now), *bind, limit),
             )
             if len(found) == limit and not found[-1][0]:
                 return [Match(v, -score) for _, score, v in found]
@@ -320,7 +321,7 @@ class SqliteView:
         audiences = None if where.scope.sees_all else {row[0] for row in self.rows(f"SELECT n FROM scopes WHERE {seen}", who)}
         allowed = None
         if (
-            where.kinds
+            where.kinds is not None
             or where.tags
             or where.subject
             or where.session

@@ -1,0 +1,313 @@
+"""Processes killed with -9 while they write: what was acknowledged is there, once, and nothing is half (R12).
+
+A child acknowledges each write on a pipe after the verb returned. Whoever kills it then knows what must be there; the
+write that was under way may be there or not, whole in either case. The next child repeats it, as an agent would that got
+no answer. Python's audit events stop a process at chosen steps instead of random ones.
+"""
+
+import random
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+import reverie
+from reverie import Mind, Scope
+
+WRITER = """
+    import os, sys
+    import reverie
+    home, number = sys.argv[1], int(sys.argv[2])
+    mind = reverie.open(home)
+    os.write(1, b"open\\n")
+    def word(number, n=0):
+        return "q" + "".join("bcdfghjklm"[int(digit)] for digit in f"{number:06}{n:02}")
+    while True:
+        # What a number stands for depends on nothing but the number, so that a repeated write is the same write.
+        kind = number % 3
+        if kind == 0:
+            mind.observe(f"{word(number)} was said", message_id=f"m{number}")
+        elif kind == 1:
+            mind.remember(f"{word(number)} is known", subject="ana")
+        else:
+            size = 2 + number * 7 % 60
+            mind.observe_many({"text": f"{word(number, n)} was said", "message_id": f"b{number}x{n}"} for n in range(size))
+        os.write(1, f"{number}\\n".encode())
+        number += 1
+"""
+
+
+def start(code: str, *args: object) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        [sys.executable, "-c", textwrap.dedent(code), *map(str, args)],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+
+
+def kill_after(process: subprocess.Popen[bytes], acknowledged: int, longer_s: float) -> list[int]:
+    """Kill a writer some time after so many acknowledgements; return all it gave."""
+    assert process.stdout is not None
+    assert process.stderr is not None
+    with process.stdout, process.stderr:
+        first = process.stdout.readline()
+        assert first == b"open\n", process.stderr.read()
+        lines = [process.stdout.readline() for _ in range(acknowledged)]
+        time.sleep(longer_s)  # nothing is waited for: the moment is to be anywhere in a write
+        process.send_signal(signal.SIGKILL)
+        lines += process.stdout.readlines()
+        assert process.wait(60) == -signal.SIGKILL, process.stderr.read()
+    return [int(line) for line in lines if line]
+
+
+def word(number: int, n: int = 0) -> str:
+    """Return a word of its own for a write, one that no stemmer shortens and no tokenizer takes apart."""
+    return "q" + "".join("bcdfghjklm"[int(digit)] for digit in f"{number:06}{n:02}")
+
+
+def names_of(number: int) -> set[str]:
+    """Return the names of the memories that a write makes: message ids, and the text of a fact."""
+    if number % 3 == 0:
+        return {f"m{number}"}
+    if number % 3 == 1:
+        return {f"{word(number)} is known"}
+    return {f"b{number}x{n}" for n in range(2 + number * 7 % 60)}
+
+
+def check(mind: Mind, acknowledged: int, last: int) -> int:
+    """Check that every acknowledged write is there once, the next one whole or absent; return how many memories there are."""
+    found = Counter(memory.message_id or memory.text for memory in mind.scan())
+    doubled = {name for name, times in found.items() if times > 1}
+    wanted = set().union(*(names_of(number) for number in range(acknowledged)))
+    lost = wanted - set(found)
+    assert (lost, doubled) == (set(), set())
+    under_way = set(found) - wanted
+    assert under_way in (set(), names_of(acknowledged))
+    health = mind.health()
+    assert health.healthy, health
+    for number in range(last, acknowledged):
+        found_by_words = [hit.memory for hit in mind.recall(word(number), limit=50).hits]
+        first = min(names_of(number), key=lambda name: (len(name), name))
+        assert [memory.message_id or memory.text for memory in found_by_words] == [first]
+    return len(found)
+
+
+def kill_again_and_again(home: Path, rounds: int, seed: int) -> tuple[int, int]:
+    chance = random.Random(seed)
+    acknowledged = kept = under_way = 0
+    for _ in range(rounds):
+        writer = start(WRITER, home, acknowledged)
+        given = kill_after(writer, chance.randrange(12), chance.random() * 0.02)
+        assert given == list(range(acknowledged, acknowledged + len(given)))
+        last, acknowledged = acknowledged, acknowledged + len(given)
+        with reverie.open(home) as mind:
+            kept = check(mind, acknowledged, last)
+            under_way += kept > sum(len(names_of(number)) for number in range(acknowledged))
+    return acknowledged, under_way
+
+
+def test_what_was_acknowledged_outlives_a_kill_and_is_there_once(tmp_path: Path) -> None:
+    acknowledged, _ = kill_again_and_again(tmp_path / "home", rounds=6, seed=1)
+    assert acknowledged > 6
+
+
+@pytest.mark.stress
+def test_two_hundred_kills_on_one_home_lose_and_double_nothing(tmp_path: Path) -> None:
+    acknowledged, under_way = kill_again_and_again(tmp_path / "home", rounds=200, seed=2)
+    print(f"\n200 kills: {acknowledged} writes acknowledged, 0 lost, 0 doubled; {under_way} under way were whole")  # noqa: T201
+
+
+SPACES = """
+    import os, sys
+    import reverie
+    from reverie import Scope
+    mind = reverie.open(sys.argv[1])
+    mind.recall("warm")
+    os.write(1, b"open\\n")
+    for number in range(1_000):
+        mind.observe(f"said in space {number}", scope=Scope(f"space {number}"), message_id="m")
+        os.write(1, f"{number}\\n".encode())
+"""
+
+
+def kill_while_spaces_are_made(folder: Path, rounds: int, seed: int) -> int:
+    chance = random.Random(seed)
+    made = 0
+    for turn in range(rounds):
+        home = folder / f"home-{turn % 3}"  # some rounds find what earlier ones left
+        longer_s = chance.random() * (0.03 if turn % 2 else 0.1)
+        given = kill_after(start(SPACES, home), 0 if turn % 2 else chance.randrange(5), longer_s)
+        with reverie.open(home) as mind:
+            assert mind.health().healthy
+            there = {space.space for space in mind.status().spaces}
+            assert there >= {f"space {number}" for number in given}
+            for number in range(max(given, default=0) + 2):
+                scope = Scope(f"space {number}")
+                kept = [memory.text for memory in mind.scan(scope)]
+                assert kept in ([[f"said in space {number}"]] if number in given else [[], [f"said in space {number}"]])
+                mind.observe(f"said in space {number}", scope=scope, message_id="m")
+                assert len(mind.recall("said", scope=scope).hits) == 1
+        made += len(given)
+    return made
+
+
+def test_a_kill_while_spaces_are_made_leaves_each_whole_or_absent(tmp_path: Path) -> None:
+    kill_while_spaces_are_made(tmp_path, rounds=4, seed=3)
+
+
+@pytest.mark.stress
+def test_sixty_kills_while_spaces_are_made(tmp_path: Path) -> None:
+    made = kill_while_spaces_are_made(tmp_path, rounds=60, seed=4)
+    print(f"\n60 kills while spaces were made: {made} acknowledged, 0 lost, 0 half")  # noqa: T201
+
+
+# A kill at every step that Python takes on the file system. One process loads everything and is copied for each step.
+NURSERY = """
+    import os, shutil, signal, sys
+    from pathlib import Path
+    import reverie, reverie.upkeep, reverie.store.sqlite.recovery
+    from reverie import Scope
+    folder, what = Path(sys.argv[1]), sys.argv[2]
+    with reverie.open(folder / "warm") as mind:
+        mind.observe("warm")
+    EVENTS = {"open", "os.link", "os.rename", "os.remove", "os.mkdir", "os.rmdir", "os.chmod", "os.truncate", "shutil.copyfile"}
+
+    def die_at(step):
+        taken = 0
+        def look(event, args):
+            nonlocal taken
+            # Modules that are read late are no step of ours.
+            if event in EVENTS and str(folder) in str(args[0]):
+                taken += 1
+                if taken == step:
+                    os.kill(os.getpid(), signal.SIGKILL)
+        sys.addaudithook(look)
+
+    def act(home):
+        if what == "recover":
+            reverie.recover(folder / "all.zip", home)
+        elif what == "backup":
+            with reverie.open(home) as mind:
+                mind.backup(home / "copy.zip")
+        elif what == "export":
+            with reverie.open(home) as mind:
+                mind.export(home / "copy.jsonl")
+        else:
+            with reverie.open(home) as mind:
+                mind.observe("said first", scope=Scope("fine"), message_id="m1")
+
+    for step in range(1, 200):
+        home = folder / f"home-{step}"
+        if (folder / "home").exists():
+            shutil.copytree(folder / "home", home)
+        pid = os.fork()
+        if pid == 0:
+            die_at(step)
+            act(home)
+            os._exit(0)
+        _, status = os.waitpid(pid, 0)
+        print(step, os.WIFSIGNALED(status), flush=True)
+        if not os.WIFSIGNALED(status):
+            sys.exit(os.WEXITSTATUS(status))
+"""
+
+
+def stopped_at_every_step(folder: Path, what: str) -> list[Path]:
+    """Carry `what` out once for each of its steps, killed at that step; return the homes this leaves."""
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(NURSERY), str(folder), what],
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    steps = [line.split() for line in done.stdout.splitlines()]
+    assert [killed for _, killed in steps] == ["True"] * (len(steps) - 1) + ["False"]
+    assert len(steps) > 3
+    return [folder / f"home-{step}" for step, _ in steps]
+
+
+def test_the_first_write_of_all_killed_at_any_step_leaves_a_home_that_works(tmp_path: Path) -> None:
+    homes = stopped_at_every_step(tmp_path, "write")
+    for home in homes:
+        with reverie.open(home) as mind:
+            assert [memory.text for memory in mind.scan(Scope("fine"))] in ([], ["said first"])
+            mind.observe("said first", scope=Scope("fine"), message_id="m1")
+            assert [memory.text for memory in mind.scan(Scope("fine"))] == ["said first"]
+            assert mind.health().healthy
+            mind.erase(query="said first", scope=Scope("fine"))
+        assert len(list((home / "spaces").glob("*.db"))) == 1
+
+
+def _two_states(folder: Path) -> None:
+    """Make a home that was written after its backup, the last commits still in the log of a process that was killed."""
+    with reverie.open(folder / "home") as mind:
+        for space in ("fine", "other"):
+            mind.observe("said before", scope=Scope(space))
+        mind.backup(folder / "all.zip")
+    writer = start(
+        """
+        import os, signal, sys
+        import reverie
+        mind = reverie.open(sys.argv[1])
+        for space in ("fine", "other"):
+            mind.observe("said after", scope=reverie.Scope(space))
+        os.kill(os.getpid(), signal.SIGKILL)
+        """,
+        folder / "home",
+    )
+    writer.communicate(timeout=60)
+    assert writer.returncode == -signal.SIGKILL
+    assert list((folder / "home" / "spaces").glob("*-wal"))
+
+
+def test_a_recovery_killed_at_any_step_leaves_each_space_as_it_was_or_as_it_is_to_be(tmp_path: Path) -> None:
+    _two_states(tmp_path)
+    seen = set()
+    for home in stopped_at_every_step(tmp_path, "recover"):
+        with reverie.open(home) as mind:
+            assert mind.health().healthy
+            for space in ("fine", "other"):
+                kept = tuple(memory.text for memory in mind.scan(Scope(space)))
+                assert kept in (("said before",), ("said before", "said after"))
+                seen.add(kept)
+        reverie.recover(tmp_path / "all.zip", home)
+        with reverie.open(home) as mind:
+            assert [memory.text for memory in mind.scan(Scope("fine"))] == ["said before"]
+        assert not list(home.glob(".recover-*"))
+    assert len(seen) == 2
+
+
+@pytest.mark.parametrize("what", ["backup", "export"])
+def test_a_copy_killed_at_any_step_is_whole_or_absent(tmp_path: Path, what: str) -> None:
+    _two_states(tmp_path)
+    name = "copy.zip" if what == "backup" else "copy.jsonl"
+    whole = 0
+    for home in stopped_at_every_step(tmp_path, what):
+        if (home / name).exists():
+            whole += 1
+            with reverie.open(":memory:" if what == "export" else tmp_path / f"new-{whole}") as mind:
+                if what == "export":
+                    assert mind.load(home / name).added == 4
+            if what == "backup":
+                assert reverie.recover(home / name, tmp_path / f"new-{whole}") == ("fine", "other")
+        with reverie.open(home) as mind:
+            assert mind.health().healthy
+            assert [memory.text for memory in mind.scan(Scope("fine"))] == ["said before", "said after"]
+    assert whole
+
+
+def test_the_hook_that_kills_is_one_this_python_has(tmp_path: Path) -> None:
+    """Were the events renamed, the tests above would kill nothing and show nothing."""
+    code = "import os, sys; sys.addaudithook(lambda e, a: print(e)); os.mkdir(sys.argv[1]); os.rmdir(sys.argv[1])"
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path / "probe")], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert {"os.mkdir", "os.rmdir"} <= set(done.stdout.split())
