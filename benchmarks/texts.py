@@ -99,7 +99,10 @@ class Talk:
             stem = chance.choice(_ONSETS) + chance.choice(_VOWELS) + chance.choice(_CODAS)
             if chance.random() < 0.6:
                 stem += chance.choice(_VOWELS) + chance.choice(_CODAS)
-            for ending in {chance.choice(_ENDINGS), chance.choice(_ENDINGS)}:
+            for ending in (
+                chance.choice(_ENDINGS),
+                chance.choice(_ENDINGS),
+            ):  # a set would differ by process
                 words[stem + ending] = None
         listed = list(words)
         chance.shuffle(listed)

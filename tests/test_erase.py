@@ -917,3 +917,34 @@ def test_erasing_what_is_not_there_is_an_error_and_changes_nothing(mind: Mind) -
         with pytest.raises(ReverieError):
             call()
     assert repr(mind._store.dump(SPACE)) == before
+
+
+def test_an_old_copy_does_not_bring_back_the_names_and_notes_of_an_erased_person(tmp_path: Path) -> None:
+    ana, luis = Scope(SPACE, person="ana", session="s"), Scope(SPACE, person="luis", session="s")
+    with reverie.open(tmp_path / "home") as mind:
+        mind.observe("I keep bees on the roof", scope=ana)
+        mind.observe("I keep goats in the yard", scope=luis)
+        for person, name in (("ana", "Ana Zqbeekeeper"), ("luis", "Luis")):
+            mind.people.alias(person, name, scope=ana)
+        mind.working(ana).replace(notes="buy zqhoney jars")
+        mind.working(luis).replace(notes="mend the fence")
+        mind.backup(tmp_path / "old.backup")
+        mind.export(tmp_path / "old.jsonl")
+        mind.erase(person="ana", scope=OWNER)
+
+    def look(home: Path) -> None:
+        with reverie.open(home) as mind:
+            assert mind.people.find("Ana Zqbeekeeper", scope=ana) == ()
+            assert mind.working(ana).get() is None
+            assert mind.people.get("luis", scope=ana).name == "Luis"
+            assert mind.working(luis).get() is not None
+            assert {commit.by for commit in mind.log(OWNER)} <= {"someone", "luis", "owner"}
+            assert [memory.text for memory in mind.scan(OWNER)] == ["I keep goats in the yard"]
+        assert not any(b"zqhoney" in file.read_bytes() for file in home.rglob("*") if file.is_file())
+
+    reverie.recover(tmp_path / "old.backup", tmp_path / "home")
+    look(tmp_path / "home")
+    shutil.rmtree(tmp_path / "home" / "spaces")
+    with reverie.open(tmp_path / "home") as mind:
+        mind.load(tmp_path / "old.jsonl")
+    look(tmp_path / "home")

@@ -16,10 +16,9 @@ import shutil
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from functools import partial
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -29,7 +28,7 @@ from reverie.memory import check, people
 from reverie.memory.scope import Scope, visible
 from reverie.memory.trace import Commit, Memory, Sighting, Source, from_json, space_mark, split_id, to_json
 from reverie.memory.working import State
-from reverie.store.base import Dump, Erasure, Held, Record, Store, View, Where, key_of
+from reverie.store.base import Bars, Dump, Erasure, Held, Record, Store, View, Where, key_of
 from reverie.store.in_memory import InMemoryStore
 
 FORMAT = 1
@@ -253,13 +252,22 @@ def load(store: Store, path: Path, now: datetime, dry_run: bool) -> Loaded:
 
 def _without_erased(store: Store, dump: Dump, now: datetime) -> Dump:
     """Return a dump less what was erased in this home, what was derived from it, and the notes that repeat it."""
-    barred = store.barred(dump.space, [record.memory for record in dump.records])
-    if not barred:
+    plan = _erased_since(dump, store.bars(dump.space))
+    if plan is None:
         return dump
     scratch = InMemoryStore()
     scratch.restore(dump)
-    scratch.erase(dump.space, partial(_erasing_ids, ids=barred), "owner", now)
+    scratch.erase(dump.space, plan, "owner", now)
     return scratch.dump(dump.space)
+
+
+def _erased_since(dump: Dump, bars: Bars) -> Callable[[View], Erasure] | None:
+    """Return the plan that clears a copy of what was erased after it was made, or None where there is nothing to clear."""
+    known = {commit.by for commit in dump.commits}
+    known |= {state.name if state.kind == "person" else state.place.person or "" for state in dump.states}
+    ids = {record.memory.id for record in dump.records if bars.memory(record.memory)}
+    people = {person for person in known if person and bars.person(person)}
+    return revise.again(ids, people) if ids or people else None
 
 
 def _merge(store: Store, dump: Dump, now: datetime) -> tuple[int, int]:
@@ -458,9 +466,8 @@ def recover(path: str | os.PathLike[str], home: str | os.PathLike[str]) -> tuple
             names = store.spaces()
             for space in names:
                 store.bar(space, staging.tombstones(space))
-                barred = store.barred(space, [record.memory for record in store.dump(space).records])
-                if barred:
-                    store.erase(space, partial(_erasing_ids, ids=barred), "owner", datetime.now(UTC))
+                if plan := _erased_since(store.dump(space), store.bars(space)):
+                    store.erase(space, plan, "owner", datetime.now(UTC))
         finally:
             store.close()
         staging.put_in_place()
@@ -487,8 +494,3 @@ def _unpack(path: Path, folder: Path) -> None:
         OSError, KeyError, ValueError, AttributeError, TypeError, RuntimeError, zipfile.BadZipFile, zlib.error, EOFError,
     ) as exc:  # fmt: skip
         raise BadInput(f"{path} is not a backup of Reverie ({exc}); nothing was recovered") from exc
-
-
-def _erasing_ids(view: View, ids: set[str]) -> Erasure:
-    owner = Scope.owner(view.space)
-    return revise.erasing(view, [memory for id in sorted(ids) for memory in view.history(id, owner)], owner)

@@ -208,7 +208,24 @@ def about(person: str, scope: Scope) -> Callable[[View], Erasure]:
             if person in (memory.origin.person, memory.subject, memory.audience.person)
             or (memory.kind == "turn" and memory.speaker == person)
         ]
-        states = [s for s in view.states(owner) if s.place.person == person or (s.kind == "person" and s.name == person)]
-        return replace(erasing(view, roots, owner, states), people=(person,))
+        found = erasing(view, roots, owner, notes_of(view, {person}))
+        return replace(found, people=(person,)) if found.ids or found.states else found
 
     return plan
+
+
+def again(ids: set[str], people: set[str]) -> Callable[[View], Erasure]:
+    """Return the plan that takes out of an old copy what was erased since: memories, and people's names and notes."""
+
+    def plan(view: View) -> Erasure:
+        owner = Scope.owner(view.space)
+        roots = [memory for id in sorted(ids) for memory in view.history(id, owner)]
+        return replace(erasing(view, roots, owner, notes_of(view, people)), people=tuple(sorted(people)))
+
+    return plan
+
+
+def notes_of(view: View, people: set[str]) -> list[State]:
+    """Return what is held for people, and what they are known as."""
+    held = view.states(Scope.owner(view.space))
+    return [state for state in held if (state.name if state.kind == "person" else state.place.person) in people]

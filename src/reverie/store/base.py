@@ -306,8 +306,8 @@ class Store(Protocol):
     def restore(self, dump: Dump) -> bool:
         """Fill a space never written with a dump, times and seqs kept; False, and nothing done, if anything is in it."""
 
-    def barred(self, space: str, memories: Iterable[Memory]) -> set[str]:
-        """Return the ids of those memories that were erased here."""
+    def bars(self, space: str) -> Bars:
+        """Return what tells whether something was erased here."""
 
     def sizes(self) -> dict[str, int]:
         """Return how many bytes each space takes on disk."""
@@ -399,6 +399,27 @@ def barred_by(secret: bytes, memory: Memory) -> list[bytes]:
     subsets = chain.from_iterable(combinations(parts, size) for size in range(len(parts) + 1))
     wider = (replace(own, **dict.fromkeys(dropped)) for dropped in subsets)  # type: ignore[arg-type]
     return _marks(secret, memory, [audience for audience in wider if within(own, audience)])
+
+
+def person_tombstone(secret: bytes, person: str) -> bytes:
+    """Return the mark of a person who was erased; it keeps names and notes from coming back with an old copy."""
+    return _mac(secret, "person", person)
+
+
+@dataclass(frozen=True, slots=True)
+class Bars:
+    """The tombstones of a space."""
+
+    secret: bytes
+    marks: frozenset[bytes]
+
+    def memory(self, memory: Memory) -> bool:
+        """Tell whether a memory was erased."""
+        return bool(self.marks) and not self.marks.isdisjoint(barred_by(self.secret, memory))
+
+    def person(self, person: str) -> bool:
+        """Tell whether a person was erased."""
+        return bool(self.marks) and person_tombstone(self.secret, person) in self.marks
 
 
 def _marks(secret: bytes, memory: Memory, audiences: list[Scope]) -> list[bytes]:

@@ -27,6 +27,7 @@ from reverie.memory.working import State
 from reverie.store.base import (
     NAMELESS,
     PLACES,
+    Bars,
     Dump,
     Entries,
     Erasure,
@@ -44,6 +45,7 @@ from reverie.store.base import (
     fits,
     indexed_text,
     key_of,
+    person_tombstone,
     refusal,
     repeats,
     tombstones,
@@ -453,12 +455,13 @@ class InMemoryStore:
         with self._lock:
             kept = self._space(space).copy()
             erasure = plan(InMemoryView(space, kept))
-            if dry_run or not (erasure.ids or erasure.sightings or erasure.states):
+            if dry_run or not (erasure.ids or erasure.sightings or erasure.states or erasure.people):
                 return Swept(erasure.named, "", ())
             ids = set(erasure.ids)
             going = [record for record in kept.records if record.memory.id in ids]
             for record in going:
                 kept.tombstones.update(tombstones(self._secret, record.memory))
+            kept.tombstones.update(person_tombstone(self._secret, person) for person in erasure.people)
             seqs = {seq for r in going for seq in (r.added_seq, r.retired_seq) if seq is not None}
             kept.gone += sorted({(seq, r.memory.id) for r in going for seq in (r.added_seq, r.retired_seq) if seq is not None})
             texts = [fold(record.memory.text) for record in going]
@@ -504,9 +507,8 @@ class InMemoryStore:
             self._spaces[dump.space] = kept
             return True
 
-    def barred(self, space: str, memories: Iterable[Memory]) -> set[str]:
-        marks = self._space(space).tombstones
-        return {memory.id for memory in memories if marks and not marks.isdisjoint(barred_by(self._secret, memory))}
+    def bars(self, space: str) -> Bars:
+        return Bars(self._secret, frozenset(self._space(space).tombstones))
 
     def sizes(self) -> dict[str, int]:
         return {}

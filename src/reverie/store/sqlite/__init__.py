@@ -14,9 +14,9 @@ from pathlib import Path
 
 from reverie.errors import Damaged, ReadOnly, SchemaTooNew, StoreError
 from reverie.memory.scope import Scope
-from reverie.memory.trace import Memory, space_mark
+from reverie.memory.trace import space_mark
 from reverie.memory.working import State
-from reverie.store.base import PLACES, Dump, Entries, Erasure, Report, Swept, Vector, View, barred_by
+from reverie.store.base import PLACES, Bars, Dump, Entries, Erasure, Report, Swept, Vector, View
 from reverie.store.in_memory import InMemoryStore
 from reverie.store.sqlite import erase
 from reverie.store.sqlite.commit import SqliteDraft
@@ -171,14 +171,13 @@ class SqliteStore:
         with self._drafting(dump.space, "", "", datetime.now(UTC)) as draft:
             return draft.restore(dump)
 
-    def barred(self, space: str, memories: Iterable[Memory]) -> set[str]:
+    def bars(self, space: str) -> Bars:
         with self._folder.use(space) as file:
             if file is None:
-                seeded = set(self.ledger.marks(space_mark(space)))
-                return {m.id for m in memories if seeded and not seeded.isdisjoint(barred_by(self.ledger.secret, m))}
-            with file.lock:
-                draft = SqliteDraft(file, file.writer, self.ledger.secret, "", "", datetime.now(UTC))
-                return {memory.id for memory in memories if draft.is_barred(memory)}
+                return Bars(self.ledger.secret, frozenset(self.ledger.marks(space_mark(space))))
+            with file.reader() as connection:
+                rows = SqliteView(file, connection).rows("SELECT mark FROM tombstones")
+                return Bars(self.ledger.secret, frozenset(mark for (mark,) in rows))
 
     def bar(self, space: str, marks: Iterable[bytes]) -> None:
         """Add tombstones to a space, for a file that came from elsewhere."""

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from reverie.memory.language import fold, terms
 from reverie.memory.trace import micros
-from reverie.store.base import NAMELESS, Erasure, Record, View, indexed_text, repeats, tombstones, without
+from reverie.store.base import NAMELESS, Erasure, Record, View, indexed_text, person_tombstone, repeats, tombstones, without
 from reverie.store.sqlite.commit import SqliteDraft
 from reverie.store.sqlite.connect import BUSY_MS
 from reverie.store.sqlite.view import state_key, write_source
@@ -49,10 +49,11 @@ def begin(
     try:
         draft = SqliteDraft(file, connection, secret, by, "erased", now)
         erasure = plan(draft)
-        if dry_run or not (erasure.ids or erasure.sightings or erasure.states):
+        if dry_run or not (erasure.ids or erasure.sightings or erasure.states or erasure.people):
             connection.execute("ROLLBACK")
             return erasure.named, "", []
         marks = {mark for record in _records(draft, erasure.ids) for mark in tombstones(secret, record.memory)}
+        marks |= {person_tombstone(secret, person) for person in erasure.people}
         connection.executemany("INSERT OR IGNORE INTO tombstones VALUES(?)", [(mark,) for mark in sorted(marks)])
         intention = {
             "ids": [draft.tail(id) for id in erasure.ids],
