@@ -126,13 +126,12 @@ def out_of_reach(view: View, home: Path | None) -> Iterator[str]:
 def export(store: Store, path: Path, scope: Scope | None, now: datetime) -> Path:
     """Write what `scope` sees, or every space whole."""
     spaces = [scope.space] if scope else store.spaces(whole=True)
-    with _written_whole(path) as handle:
+    with _written_whole(path) as part, part.open("w", encoding="utf-8") as handle:
         _line(handle, {"reverie": FORMAT, "at": now.isoformat(), "spaces": spaces})
         for space in spaces:
             dump = store.dump(space)
             _write(handle, dump if scope is None or scope.sees_all else seen(dump, scope))
-    for space in spaces:
-        store.note_copy(space, f"export: {path.resolve()}")
+            store.note_copy(space, f"export: {path.resolve()}")  # before the file appears: no copy that nobody knows of
     return path
 
 
@@ -154,14 +153,14 @@ def seen(dump: Dump, scope: Scope) -> Dump:
 
 
 @contextlib.contextmanager
-def _written_whole(path: Path) -> Iterator[TextIO]:
-    """Open a file that appears under its name only when it is complete, readable by its owner alone."""
+def _written_whole(path: Path) -> Iterator[Path]:
+    """Lend a file to write, for its owner's eyes only, that takes its name when it is complete and on disk."""
     _check_target(path)
     part = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
     try:
-        with os.fdopen(os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "w", encoding="utf-8") as handle:
-            yield handle
-            handle.flush()
+        os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+        yield part
+        with part.open("rb") as handle:
             os.fsync(handle.fileno())
         os.replace(part, path)
     except OSError as exc:
@@ -416,32 +415,22 @@ def backup(store: Store, path: Path, now: datetime) -> Path:
 
     if not isinstance(store, SqliteStore):
         raise BadInput("a mind in memory has no files to back up; use export()")
-    _check_target(path)
     spaces = store.spaces(whole=True)
-    part = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
-    try:
-        os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
-        with (
-            tempfile.TemporaryDirectory(dir=path.parent, prefix=".backup-") as folder,
-            zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive,
-        ):
-            sums = {}
-            for space in spaces:
-                store.note_copy(space, f"backup: {path.resolve()}")
-                copy = Path(folder) / store.file_of(space).name
-                store.copy_to(space, copy)
-                with copy.open("rb") as handle:
-                    sums[copy.name] = hashlib.file_digest(handle, "sha256").hexdigest()
-                archive.write(copy, copy.name)
-                copy.unlink()
-            archive.writestr("manifest.json", json.dumps({"reverie": FORMAT, "at": now.isoformat(), "sha256": sums}))
-        with part.open("rb") as handle:
-            os.fsync(handle.fileno())
-        os.replace(part, path)
-    except OSError as exc:
-        raise _unwritten(path, exc) from exc
-    finally:
-        part.unlink(missing_ok=True)
+    with (
+        _written_whole(path) as part,
+        tempfile.TemporaryDirectory(dir=path.parent, prefix=".backup-") as folder,
+        zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive,
+    ):
+        sums = {}
+        for space in spaces:
+            store.note_copy(space, f"backup: {path.resolve()}")
+            copy = Path(folder) / store.file_of(space).name
+            store.copy_to(space, copy)
+            with copy.open("rb") as handle:
+                sums[copy.name] = hashlib.file_digest(handle, "sha256").hexdigest()
+            archive.write(copy, copy.name)
+            copy.unlink()
+        archive.writestr("manifest.json", json.dumps({"reverie": FORMAT, "at": now.isoformat(), "sha256": sums}))
     return path
 
 

@@ -198,6 +198,12 @@ def query(text: str) -> Query:
     return Query((telling or tuple(words.values()))[:_CUE_WORDS])
 
 
+def let_go_of_words() -> None:
+    """Empty what is kept of words that were met; after an erase, in every process."""
+    for kept in (_taken_apart, _terms_of, _variants):
+        kept.cache_clear()
+
+
 def words_of(text: str) -> frozenset[str]:
     """Return every word of `text`, whole and in parts, unstemmed: what "has all of these words" is decided by."""
     words: set[str] = set()

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 
 from reverie.errors import BadInput
 from reverie.memory import check
@@ -51,7 +50,6 @@ def visible(audience: Scope, scope: Scope) -> bool:
     )
 
 
-@lru_cache(maxsize=1024)  # every turn asks, and a chat has few scopes
 def default_audience(scope: Scope) -> Scope:
     """Return who hears what is said in `scope`: the room's space, or the one person it was said in private with."""
     return Scope(scope.space, person=None if scope.channel or scope.sees_all else scope.person)

@@ -52,7 +52,7 @@ PLACES = {
     "sightings": "where and when it was said again, with the quote",
     "commits": "the reasons given for changes, and by whom",
     "state": "working memory, scratchpads, chat contexts, people",
-    "caches": "vectors held in memory by each process",
+    "caches": "vectors and words held in memory by each process",
     "log": "pages not yet folded into the database file",
     "gaps": "unused space inside the database file",
     "aside": "copies put aside before a migration or a recovery",

@@ -483,6 +483,7 @@ class InMemoryStore:
             asked_by = NAMELESS if by in erasure.people else by
             commit = InMemoryDraft(space, kept, self._secret, asked_by, "erased", now).begin()
             self._spaces[space] = kept
+            language.let_go_of_words()
             return Swept(erasure.named, commit, tuple(PLACES))
 
     def dump(self, space: str) -> Dump:

@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from reverie.errors import Damaged, ReadOnly, SchemaTooNew, StoreError
+from reverie.memory import language
 from reverie.memory.scope import Scope
 from reverie.memory.trace import space_mark
 from reverie.memory.working import State
@@ -23,7 +24,7 @@ from reverie.store.sqlite.commit import SqliteDraft
 from reverie.store.sqlite.connect import Folder, SpaceFile, damage, translated
 from reverie.store.sqlite.ledger import Ledger
 from reverie.store.sqlite.schema import TABLE_PLACES
-from reverie.store.sqlite.view import SqliteView
+from reverie.store.sqlite.view import SqliteView, let_go_of_scopes
 
 LOOK_EVERY_S = 1.0  # how soon an idle process lets go of vectors that another one erased
 
@@ -130,6 +131,7 @@ class SqliteStore:
                 erase.step("noted")
                 pending = erase.finish(file, self.ledger.secret, now, self._folder.aside)
                 self.ledger.touch()
+                self._look_at_ledger()
                 return Swept(ids, commit, tuple(place for place in PLACES if place not in pending), pending)
 
     def _settle(self, file: SpaceFile) -> None:
@@ -141,6 +143,8 @@ class SqliteStore:
     def _look_at_ledger(self) -> None:
         """Empty the caches when any process erased something."""
         if self.ledger.changed():
+            language.let_go_of_words()
+            let_go_of_scopes()
             for file in self._folder.each_open():
                 with file.caches_lock:
                     file.caches.clear()

@@ -486,6 +486,11 @@ def write_source(source: Source) -> str | None:
     return json.dumps(parts, ensure_ascii=False, separators=(",", ":"))
 
 
+def let_go_of_scopes() -> None:
+    """Empty what is kept of scopes that were read."""
+    _scope.cache_clear()
+
+
 @lru_cache(maxsize=4096)
 def _scope(space: str, channel: str | None, session: str | None, person: str | None) -> Scope:
     return Scope(space, channel, session, person)
