@@ -25,7 +25,7 @@ test: $(ENV)  ## Check format, lint and types, then run the tests
 	$(RUN) -m ruff format --check .
 	$(RUN) -m ruff check .
 	$(RUN) -m mypy
-	$(RUN) -m pytest
+	$(RUN) -m pytest -n 2
 
 stress: $(ENV)  ## Run the long and heavy tests
 	$(RUN) -m pytest -m stress

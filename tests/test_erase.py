@@ -595,7 +595,7 @@ def crashed(home: Path, root: str, name: str) -> None:
     assert died.returncode == -signal.SIGKILL, (name, died.stderr)
 
 
-STEPS = ("decided", "noted", "emptied", "aside", "folded", "swept")
+STEPS = ("emptied", "noted", "aside", "folded", "swept")
 
 
 def test_every_step_of_an_erase_is_named_in_the_list_of_crashes() -> None:
@@ -857,7 +857,7 @@ def test_erasing_a_person_takes_what_they_said_what_is_said_of_them_and_their_no
     with pytest.raises(reverie.BadInput):
         mind.erase(person="ana", scope=luis)
     proof = mind.erase(person="ana", scope=ana)
-    assert set(proof.erased) == {memory.id for memory in going}
+    assert set(proof.erased) == {memory.id for memory in going[:3]}  # what Luis noted in private goes, but is not named
     assert {memory.id for memory in mind.scan(OWNER, retired=True)} == {memory.id for memory in staying}
     assert [person.id for person in mind.people.list(HERE)] == ["luis"]
     assert mind.working(ana).get() is None

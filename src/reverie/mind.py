@@ -67,7 +67,6 @@ class Mind:
     def observe(
         self,
         text: str,
-        *,
         speaker: str | None = None,
         role: str = "user",
         scope: Scope | None = None,
@@ -84,13 +83,12 @@ class Mind:
             text, scope=here, now=self._now(), speaker=speaker, role=role, at=at, message_id=message_id,
             reply_to=reply_to, trust=trust, audience=audience, attachments=attachments,
         )  # fmt: skip
-        with self._store.writing(here.space, _by(here), "observed", said.recorded_at) as draft:
-            return ingest.keep_turn(draft, said)[0]
+        with self._store.writing(here.space, _by(here), ingest.OBSERVED, said.recorded_at) as draft:
+            return ingest.keep_turn(draft, said, here)[0]
 
     def observe_many(
         self,
         turns: Iterable[Mapping[str, Any]],
-        *,
         scope: Scope | None = None,
         progress: Callable[[int], object] | None = None,
     ) -> ingest.Ingested:
@@ -100,7 +98,6 @@ class Mind:
     def remember(
         self,
         text: str,
-        *,
         kind: str = "fact",
         subject: str | None = None,
         title: str | None = None,
@@ -125,7 +122,7 @@ class Mind:
         with self._store.writing(here.space, _by(here), "remembered", told.recorded_at) as draft:
             return ingest.keep_thing(draft, told, here)
 
-    def retract(self, message_id: str, *, scope: Scope | None = None) -> Commit:
+    def retract(self, message_id: str, scope: Scope | None = None) -> Commit:
         """Retire a message that was deleted at its source, and what rests only on it."""
         return self._forget(None, None, check.name(message_id, "message_id"), asked_in(scope), "retracted", False)
 
@@ -138,7 +135,6 @@ class Mind:
     def recall(
         self,
         cue: str,
-        *,
         scope: Scope | None = None,
         limit: int = 10,
         kinds: Iterable[str] | None = None,
@@ -171,6 +167,8 @@ class Mind:
     def get(self, id: str, version: int | None = None, as_of: AsOf | None = None, scope: Scope | None = None) -> Memory:
         """Return a memory: as it is now, as it was believed at a moment, or one version of it."""
         here = self._scope_of(id, scope)
+        if version is not None and as_of is not None:
+            raise BadInput("give version or as_of, not both")
         with self._store.reading(here.space) as view:
             if version is not None:
                 found = [memory for memory in view.history(id, here) if memory.version == check.count(version, "version")]
@@ -187,7 +185,6 @@ class Mind:
     def scan(
         self,
         scope: Scope | None = None,
-        *,
         kinds: Iterable[str] | None = None,
         tags: Iterable[str] | None = None,
         subject: str | None = None,
@@ -240,7 +237,9 @@ class Mind:
             before, after = (self._at(view, Where(here), moment)[0] for moment in (t0, t1))
             if (before.at or 0) > (after.at or 0):
                 raise BadInput("the second moment lies before the first; swap them")
-            pairs = [(view.get(id, before), view.get(id, after)) for id in view.changed_between(before.at or 0, after.at or 0)]
+            pairs = [
+                (view.get(id, before), view.get(id, after)) for id in view.changed_between(before.at or 0, after.at or 0, here)
+            ]
         return Diff(
             tuple(new for old, new in pairs if new and not old),
             tuple(old for old, new in pairs if old and not new),
@@ -252,7 +251,6 @@ class Mind:
     def update(
         self,
         id: str,
-        *,
         text: str | None = None,
         reason: str | None = None,
         expect: int | None = None,
@@ -269,7 +267,7 @@ class Mind:
         if title is not None:
             details["title"] = check.text(title, "title")
         if tags is not None:
-            details["tags"] = check.names(tags, "tags")
+            details["tags"] = check.names(tags, "tags", check.TAGS_LIMIT)
         for name, moment in (("valid_from", valid_from), ("valid_until", valid_until)):
             if moment is not None:
                 details[name] = check.moment(moment, name)
@@ -285,7 +283,6 @@ class Mind:
     def forget(
         self,
         id: str | None = None,
-        *,
         query: str | None = None,
         message_id: str | None = None,
         scope: Scope | None = None,
@@ -308,7 +305,7 @@ class Mind:
             return Commit("", 0, self._now(), _by(here), why, (), (*(memory.id for memory in going), *resting))
         with self._changing(here, why) as draft:
             revise.forget(draft, revise.to_forget(draft, here, id, query, message_id))
-            return _written(draft, here)
+            return _written(draft, here) or Commit("", 0, draft.at, _by(here), why)
 
     def restore(self, id: str, scope: Scope | None = None) -> Memory:
         """Bring back what was forgotten."""
@@ -323,16 +320,15 @@ class Mind:
             return revise.update(draft, id, here, None, None, {"pinned": bool(pinned)})
 
     def undo(self, commit: str, scope: Scope | None = None) -> Commit:
-        """Take back a commit, all of it or nothing."""
+        """Take back a commit, all of it that the scope sees or nothing."""
         here = self._scope_of(commit, scope, "c")
         with self._changing(here, f"undid {commit}") as draft:
             erased = revise.undo(draft, commit, here)
-            return replace(_written(draft, here), erased=erased)
+            return replace(_written(draft, here) or Commit("", 0, draft.at, _by(here), ""), erased=erased)
 
     def erase(
         self,
         id: str | None = None,
-        *,
         query: str | None = None,
         person: str | None = None,
         scope: Scope | None = None,
@@ -342,7 +338,10 @@ class Mind:
         _exactly_one(id=id, query=query, person=person)
         here = asked_in(scope) if id is None else self._scope_of(id, scope)
         plan = revise.about(person, here) if person is not None else revise.naming(id, query, here)
+        wants_out = person in {known.id for known in self.people.list(here) if known.opted_out}
         swept = self._store.erase(here.space, plan, _by(here), self._now(), dry_run)
+        if person is not None and wants_out and not dry_run:
+            self.people.optout(person, scope=here)  # the one thing about them that is kept: the wish not to be remembered
         with self._store.reading(here.space) as view:
             copies = tuple(upkeep.out_of_reach(view, self.home))
         return Proof(swept.ids, swept.checked, swept.pending, copies, swept.commit or None)
@@ -428,9 +427,9 @@ class Mind:
         return self._store.writing(here.space, _by(here), why, self._now())
 
 
-def _written(draft: View, here: Scope) -> Commit:
-    """Return the commit being written, as its author sees it."""
-    return draft.commits(here, limit=1)[0]
+def _written(draft: Draft, here: Scope) -> Commit | None:
+    """Return the commit being written, as its author sees it; None if nothing came of it."""
+    return draft.find_commit(draft.commit_id, here) if draft.commit_id else None
 
 
 def _by(scope: Scope) -> str:

@@ -29,8 +29,10 @@ class Slot:
         with self._store.reading(self._place.space) as view:
             return view.state(self._kind, self._place, self._name)
 
-    def _write(self, value: Mapping[str, object]) -> None:
-        self._store.put_state(self._place.space, [State(self._kind, self._place, self._name, value, self._clock())])
+    def _write(self, value: Mapping[str, object]) -> datetime:
+        now = self._clock()
+        self._store.put_state(self._place.space, [State(self._kind, self._place, self._name, value, now)])
+        return now
 
     def exists(self) -> bool:
         """Tell whether there is anything."""
@@ -68,10 +70,7 @@ class WorkingMemory(Slot):
             new = Working(task, working.lines(context), working.lines(pending), notes)
         if new == Working():
             raise BadInput("working memory would be empty; use clear() to remove it")
-        self._write(working.to_value(new))
-        kept = self.get()
-        assert kept is not None
-        return kept
+        return working.from_value(working.to_value(new), self._write(working.to_value(new)))
 
 
 class Note(Slot):
@@ -89,7 +88,11 @@ class Note(Slot):
 
 
 class Recent(Slot):
-    """The short-term window (A1): the session's last 20 turns, none older than 15 minutes."""
+    """The short-term window (A1): the last 20 turns of the session, else of the room, none older than 15 minutes."""
+
+    def __init__(self, store: Store, clock: Callable[[], datetime], kind: str, scope: Scope) -> None:
+        super().__init__(store, clock, kind, scope)
+        self._scope = scope
 
     def get(self) -> tuple[Memory, ...]:
         """Return the turns, oldest first."""
@@ -97,17 +100,19 @@ class Recent(Slot):
         with self._store.reading(self._place.space) as view:
             cut = view.state(self._kind, self._place, self._name)
             since = now - min(working.RECENT_FOR, now - FIRST_MOMENT)
-            where = Where(self._scope, ("turn",), session=self._scope.session, between=(since, None))
+            session, room = self._scope.session, None if self._scope.session else self._scope.channel
+            where = Where(self._scope, ("turn",), session=session, channel=room, between=(since, None))
             turns = view.fetch([match.key for match in view.newest(where, working.RECENT_TURNS)])
-        return tuple(turn for turn in reversed(turns) if cut is None or turn.recorded_at > cut.updated_at)
-
-    def __init__(self, store: Store, clock: Callable[[], datetime], kind: str, scope: Scope) -> None:
-        super().__init__(store, clock, kind, scope)
-        self._scope = scope
+        return tuple(turn for turn in reversed(turns) if cut is None or turn.commit > str(cut.value["upto"]))
 
     def clear(self) -> None:
         """Start the window anew; the turns themselves stay remembered."""
-        self._write({})
+
+        def entries(view: View) -> list[State]:
+            last = view.commits(Scope.owner(view.space), limit=1)
+            return [State(self._kind, self._place, self._name, {"upto": one.id}, self._clock()) for one in last]
+
+        self._store.put_state(self._place.space, entries)
 
 
 class People:

@@ -22,7 +22,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TextIO
 
-from reverie.errors import BadInput, Damaged, Full, ReverieError, StoreError
+from reverie.errors import BadInput, Damaged, Erased, Full, ReverieError, StoreError
 from reverie.learn import revise
 from reverie.memory import check, people
 from reverie.memory.scope import Scope, visible
@@ -97,7 +97,7 @@ def health(store: Store, home: Path | None) -> Health:
     warnings: list[str] = []
     errors: list[str] = []
     for report in store.check():
-        checks[report.space] = "ok" if not report.problems else report.problems[0]
+        checks[f"space {report.space}"] = "ok" if not report.problems else report.problems[0]
         warnings += report.warnings
         errors += [f"space {report.space!r}: {problem}" for problem in report.problems]
     if home is not None:
@@ -129,9 +129,9 @@ def export(store: Store, path: Path, scope: Scope | None, now: datetime) -> Path
     with _written_whole(path) as part, part.open("w", encoding="utf-8") as handle:
         _line(handle, {"reverie": FORMAT, "at": now.isoformat(), "spaces": spaces})
         for space in spaces:
+            store.note_copy(space, f"export: {path.resolve()}")  # first: an erase meanwhile must know of this copy
             dump = store.dump(space)
             _write(handle, dump if scope is None or scope.sees_all else seen(dump, scope))
-            store.note_copy(space, f"export: {path.resolve()}")  # before the file appears: no copy that nobody knows of
     return path
 
 
@@ -188,6 +188,8 @@ def _line(handle: TextIO, value: object) -> None:
 
 def _write(handle: TextIO, dump: Dump) -> None:
     _line(handle, {"space": dump.space})
+    if dump.marks:
+        _line(handle, {"erased": sorted(mark.hex() for mark in dump.marks)})
     for commit in dump.commits:
         _line(handle, {"commit": [commit.id, commit.seq, commit.at.isoformat(), commit.by, commit.why]})
     for record in dump.records:
@@ -206,6 +208,7 @@ def _write(handle: TextIO, dump: Dump) -> None:
                     held.sighting.confidence,
                 ],
                 "source": [source.message_ids, source.memory_ids, source.quote, source.place],
+                "rests_on": held.sighting.rests_on,
             },
         )
     for state in dump.states:
@@ -235,18 +238,20 @@ def load(store: Store, path: Path, now: datetime, dry_run: bool) -> Loaded:
     added = duplicates = failed = 0
     for dump in dumps:
         active = sum(record.retired_seq is None for record in dump.records)
-        if dry_run:
-            added += active
-            continue
-        dump = _without_erased(store, dump, now)
-        left = sum(record.retired_seq is None for record in dump.records)
-        failed += active - left
-        if store.restore(dump):
-            added += left
-        else:
-            new, known = _merge(store, dump, now)
-            added, duplicates = added + new, duplicates + known
+        left = _without_erased(store, dump, now)
+        counts = _restore(store, left, dry_run) or _merge(store, left, now, dry_run)
+        added, duplicates = added + counts[0], duplicates + counts[1]
+        failed += active - counts[0] - counts[1]
     return Loaded(tuple(dump.space for dump in dumps), added, duplicates, failed)
+
+
+def _restore(store: Store, dump: Dump, dry_run: bool) -> tuple[int, int] | None:
+    """Fill a space never written, and return how many came in; None if there is anything in it."""
+    active = sum(record.retired_seq is None for record in dump.records)
+    if not dry_run:
+        return (active, 0) if store.restore(dump) else None
+    with store.reading(dump.space) as view:
+        return None if view.last_seq() or view.states(Scope.owner(dump.space)) else (active, 0)
 
 
 def _without_erased(store: Store, dump: Dump, now: datetime) -> Dump:
@@ -262,6 +267,7 @@ def _without_erased(store: Store, dump: Dump, now: datetime) -> Dump:
 
 def _erased_since(dump: Dump, bars: Bars) -> Callable[[View], Erasure] | None:
     """Return the plan that clears a copy of what was erased after it was made, or None where there is nothing to clear."""
+    bars = replace(bars, marks=bars.marks - dump.marks)  # what outlived an erase before the copy was made may come back
     known = {commit.by for commit in dump.commits}
     known |= {state.name if state.kind == "person" else state.place.person or "" for state in dump.states}
     ids = {record.memory.id for record in dump.records if bars.memory(record.memory)}
@@ -269,27 +275,37 @@ def _erased_since(dump: Dump, bars: Bars) -> Callable[[View], Erasure] | None:
     return revise.again(ids, people) if ids or people else None
 
 
-def _merge(store: Store, dump: Dump, now: datetime) -> tuple[int, int]:
-    """Add what an export has and the space has not; what was forgotten here stays so."""
+class _OnlyLooking(Exception):
+    """Ends a commit that was written to see what would come of it."""
+
+
+def _merge(store: Store, dump: Dump, now: datetime, dry_run: bool) -> tuple[int, int]:
+    """Add what an export has and the space has not; what was forgotten or erased here stays so."""
     owner = Scope.owner(dump.space)
     added = duplicates = 0
-    with store.writing(dump.space, "owner", "loaded", now) as draft:
+    told: dict[str, list[Held]] = {}
+    for held in dump.sightings:
+        told.setdefault(held.id, []).extend([held] if held.retired_seq is None else [])
+    states: list[State] = []
+    with contextlib.suppress(_OnlyLooking), store.writing(dump.space, "owner", "loaded", now) as draft:
         for record in dump.records:
             if record.retired_seq is not None:
                 continue
-            key = record.key
-            known = draft.find_key(key) if key else None
+            known = draft.find_key(record.key) if record.key else None
             # A retired version is no longer known if the memory has since become something else; forgotten if it was the last.
             if draft.history(record.memory.id, owner) or (known and known.memory.version == _last(draft, known).version):
                 duplicates += 1
                 continue
-            draft.add(record.memory)
-            added += 1
-            for held in dump.sightings:
-                if held.id == record.memory.id and held.retired_seq is None:
+            with contextlib.suppress(Erased):
+                draft.add(record.memory)
+                added += 1
+                for held in told.get(record.memory.id, ()):
                     draft.sight(held.id, held.key, held.sighting)
         states = [state for state in dump.states if draft.state(state.kind, state.place, state.name) is None]
-    store.put_state(dump.space, states)
+        if dry_run:
+            raise _OnlyLooking
+    if not dry_run:
+        store.put_state(dump.space, states)
     return added, duplicates
 
 
@@ -314,7 +330,7 @@ def _read(path: Path) -> list[Dump]:
                     space = check.name(value["space"], "space")
                     if space in parts:
                         raise BadInput(f"the space {space!r} appears twice")
-                    parts[space] = {"commits": [], "records": [], "sightings": [], "states": []}
+                    parts[space] = {"commits": [], "records": [], "sightings": [], "states": [], "marks": []}
                 else:
                     _read_line(value, space, parts[space])
     except OSError as exc:
@@ -323,7 +339,10 @@ def _read(path: Path) -> list[Dump]:
         raise BadInput(f"{path}, line {number}, is not an export of Reverie: {exc}; nothing was loaded") from exc
     if number == 0:
         raise BadInput(f"{path} is empty, not an export of Reverie")
-    dumps = [Dump(space, *(tuple(found) for found in part.values())) for space, part in parts.items()]
+    dumps = [
+        Dump(space, tuple(p["commits"]), tuple(p["records"]), tuple(p["sightings"]), tuple(p["states"]), frozenset(p["marks"]))
+        for space, p in parts.items()
+    ]
     for dump in dumps:
         _check_whole(dump, path)
     return dumps
@@ -332,20 +351,22 @@ def _read(path: Path) -> list[Dump]:
 def _read_line(value: dict[str, Any], space: str, part: dict[str, list[Any]]) -> None:
     if "commit" in value:
         id, seq, at, by, why = value["commit"]
-        part["commits"].append(Commit(str(id), check.count(seq, "seq"), _time(at), check.text(by, "by"), _why(why)))
+        part["commits"].append(Commit(str(id), _seq(seq), _time(at), check.text(by, "by"), _why(why)))
     elif "memory" in value:
         memory = from_json(value["memory"], space)
         added, retired = value["seqs"]
-        part["records"].append(Record(memory, key_of(memory), int(added), None if retired is None else int(retired)))
+        part["records"].append(Record(memory, key_of(memory), _seq(added), None if retired is None else _seq(retired)))
     elif "sighting" in value:
         id, key, seq, retired, at, confidence = value["sighting"]
         messages, memories, quote, place = value["source"]
-        sighting = Sighting(
-            _time(at), check.share(confidence, "confidence"), Source(tuple(messages), tuple(memories), quote, place)
-        )
+        source = Source(tuple(messages), tuple(memories), quote, place)
+        rests_on = check.names(value["rests_on"], "rests_on")
+        sighting = Sighting(_time(at), check.share(confidence, "confidence"), source, rests_on)
         part["sightings"].append(
-            Held(str(id), bytes.fromhex(key), int(seq), None if retired is None else int(retired), sighting)
+            Held(str(id), bytes.fromhex(key), _seq(seq), None if retired is None else _seq(retired), sighting)
         )
+    elif "erased" in value:
+        part["marks"] += [bytes.fromhex(mark) for mark in value["erased"]]
     elif "state" in value:
         kind, channel, session, person, name, at = value["state"]
         state = State(
@@ -357,6 +378,8 @@ def _read_line(value: dict[str, Any], space: str, part: dict[str, list[Any]]) ->
         )
         if state.kind == "person":
             people.from_value(state.name, state.value)  # what cannot be read back is not kept
+        elif state.kind in ("scratchpad", "context"):
+            check.text(state.value.get("text"))
         part["states"].append(state)
     else:
         raise BadInput(f"a line with {sorted(value)}")
@@ -364,6 +387,13 @@ def _read_line(value: dict[str, Any], space: str, part: dict[str, list[Any]]) ->
 
 def _why(value: object) -> str:
     return check.text(value, "why") if value else ""  # an erase empties the reasons of what it took away
+
+
+def _seq(value: object) -> int:
+    number = check.count(value, "a seq")
+    if number >= 1 << 53:
+        raise BadInput(f"seq {number} leaves no room for later commits")
+    return number
 
 
 def _time(value: object) -> datetime:
@@ -454,8 +484,9 @@ def recover(path: str | os.PathLike[str], home: str | os.PathLike[str]) -> tuple
                 raise Damaged(f"{archive} is damaged ({problems[0]}); nothing was recovered")
             names = store.spaces()
             for space in names:
+                dump = store.dump(space)
                 store.bar(space, staging.tombstones(space))
-                if plan := _erased_since(store.dump(space), store.bars(space)):
+                if plan := _erased_since(dump, store.bars(space)):
                     store.erase(space, plan, "owner", datetime.now(UTC))
         finally:
             store.close()

@@ -17,7 +17,7 @@ class aio:  # noqa: N801 - reads as a verb where it is used
     def __getattr__(self, name: str) -> Any:
         attribute = getattr(self._of, name)
         if not callable(attribute):
-            return aio(attribute)
+            return aio(attribute) if type(attribute).__module__.startswith("reverie.") else attribute
 
         @functools.wraps(attribute)
         async def verb(*args: Any, **kwargs: Any) -> Any:

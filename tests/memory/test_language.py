@@ -19,7 +19,6 @@ from reverie.memory.language import (
     query,
     query_words,
     terms,
-    tokens_estimate,
     words_of,
 )
 
@@ -345,11 +344,6 @@ def test_exact_words_are_neither_stemmed_nor_guessed() -> None:
     assert not set(query_words("runs")) <= words_of("running")
 
 
-@pytest.mark.parametrize(("text", "count"), [("", 0), ("abc", 1), ("abcde", 2), ("漢字", 2), ("漢字ab", 3)])
-def test_tokens_are_estimated_by_script(text: str, count: int) -> None:
-    assert tokens_estimate(text) == count
-
-
 def test_a_term_is_never_longer_than_64_characters() -> None:
     assert terms("x" * 100) == ["x" * 64]
     assert finds("y" * 100, "before " + "y" * 100 + " after")
@@ -406,7 +400,6 @@ def test_no_text_is_too_strange(text: str) -> None:
     assert isinstance(asked, Query)
     assert matched(asked, text) == tuple(word.text for word in asked.words)
     assert language_of(text)
-    assert tokens_estimate(text) >= 0
 
 
 @given(TEXTS)

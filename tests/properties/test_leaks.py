@@ -684,6 +684,7 @@ class Asking:
             for told, version in self.now()
             if version and told.kind == "turn" and told.happened_at and told.happened_at >= since
             and self.scope.session in (None, told.origin.session)
+            and (self.scope.session or self.scope.channel in (None, told.origin.channel))
         ]  # fmt: skip
         last = sorted(turns, key=lambda pair: (pair[0], pair[1].id))[-20:]
         assert [memory.id for memory in recent] == [told.id for _, told in last]

@@ -15,7 +15,7 @@ from typing import Any
 from reverie.errors import BadInput, Erased, NotFound, Refused
 from reverie.learn.ground import grounded
 from reverie.memory import check
-from reverie.memory.scope import Scope, asked_in, chosen_audience, meet
+from reverie.memory.scope import Scope, asked_in, chosen_audience, meet, visible
 from reverie.memory.trace import (
     DEFAULT_CONFIDENCE,
     KINDS,
@@ -28,10 +28,11 @@ from reverie.memory.trace import (
     less_trusted,
     upsert_key,
 )
-from reverie.store.base import Draft, Held, Store, View, Where, key_of
+from reverie.store.base import Draft, Held, Record, Store, View, Where, key_of
 
 TRUST_OF_ROLE = {"user": "user", "assistant": "agent", "tool": "tool", "system": "agent"}
 TURN_NAMES = {"text", "speaker", "role", "at", "message_id", "reply_to", "trust", "audience", "attachments"}
+OBSERVED = "observed"  # the reason of the commits that turns come in by
 BATCH = 1_000  # turns in one commit: a crash loses fewer than that, and the cost of a commit is shared by so many
 REMEMBERED = tuple(kind for kind in KINDS if kind != "turn")
 
@@ -78,24 +79,45 @@ def turn(
     )
 
 
-def keep_turn(draft: Draft, said: Memory) -> tuple[Memory, bool]:
+def keep_turn(draft: Draft, said: Memory, scope: Scope) -> tuple[Memory, bool]:
     """Keep a turn, and tell whether it was new: a message told twice is one turn, told differently an edit."""
-    person = said.origin.person
-    if person and (state := draft.state("person", Scope(draft.space), person)) and state.value.get("opted_out"):
-        raise Refused(f"{person!r} asked not to be remembered; nothing was kept (people.optout(id, False) allows it again)")
-    key = key_of(said)
-    known = draft.find_key(key) if key else None
+    _refuse_opted_out(draft, said.origin.person, said.speaker)
+    known = _known(draft, said, scope)
     if known is None:
         return draft.add(said), True
-    if known.memory.text == said.text or known.retired_seq is not None:
-        return (
-            known.memory,
-            False,
-        )  # a message that was forgotten or retracted does not come back by being delivered again
+    # A message that was forgotten or retracted does not come back by being delivered again, nor does a corrected mistake.
+    if known.memory.text == said.text or known.retired_seq is not None or _last_delivered(draft, known.memory) == said.text:
+        return known.memory, False
     edited = draft.add(replace(said, id=known.memory.id, happened_at=known.memory.happened_at, pinned=known.memory.pinned))
     for id in resting_only_on(draft, [edited], still=lambda claim: grounded(claim, edited.text)):
         draft.retire(id)
     return edited, True
+
+
+def _known(draft: Draft, new: Memory, scope: Scope) -> Record | None:
+    """Return the same thing, if it is kept already and the teller may know: it is visible here, or was told from here."""
+    key = key_of(new)
+    known = draft.find_key(key) if key else None
+    if known is None or visible(new.audience, scope) or known.memory.origin == new.origin:
+        return known
+    return None
+
+
+def _last_delivered(view: View, turn: Memory) -> str | None:
+    """Return what a message said when it last came in, whatever was made of it since."""
+    owner = Scope.owner(view.space)
+    for version in reversed(view.history(turn.id, owner)):
+        commit = view.find_commit(version.commit, owner)
+        if commit is None or commit.why == OBSERVED:
+            return version.text
+    return None
+
+
+def _refuse_opted_out(view: View, *people: str | None) -> None:
+    for person in {person for person in people if person}:
+        state = view.state("person", Scope(view.space), person)
+        if state and state.value.get("opted_out"):
+            raise Refused(f"{person!r} asked not to be remembered; nothing was kept (people.optout(id, False) allows it again)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,10 +155,10 @@ def take_in(
                 errors.append((number, str(exc)))
         for space, waiting in spaces.items():
             written: dict[str, None] = {}
-            with store.writing(space, here.person or "owner", "observed", clock()) as draft:
+            with store.writing(space, here.person or "owner", OBSERVED, clock()) as draft:
                 for number, said in waiting:
                     try:
-                        kept, is_new = keep_turn(draft, said)
+                        kept, is_new = keep_turn(draft, said, here)
                     except (Erased, Refused) as exc:
                         errors.append((number, str(exc)))
                         continue
@@ -154,7 +176,7 @@ def _turn_of(given: object, here: Scope, now: datetime) -> Memory:
     known = {**given}
     if "content" in known:
         known["text"] = known.pop("content")
-    said_in = asked_in(known.pop("scope", here))
+    said_in = asked_in(known.pop("scope", None) or here)
     unknown = sorted(map(str, set(known) - TURN_NAMES))
     if unknown or "text" not in known:
         raise BadInput(f"a turn needs text (or content) and takes observe()'s names, not {unknown or sorted(known)}")
@@ -189,7 +211,7 @@ def thing(
         check.optional_moment(valid_until, "valid_until"),
     )
     check.interval(valid_from, valid_until, "the time it holds")
-    trust = bounded_trust(trust, "hand") if trust else "user"
+    trust = "user" if trust is None else bounded_trust(trust, "hand")
     sure = DEFAULT_CONFIDENCE if confidence is None else check.share(confidence, "confidence")
     return Memory(
         id="",
@@ -203,7 +225,7 @@ def thing(
         recorded_at=now,
         commit="",
         title=None if title is None else check.text(title, "title"),
-        tags=check.names(tags, "tags"),
+        tags=check.names(tags, "tags", check.TAGS_LIMIT),
         extra=check.extra(extra),
         subject=check.optional_name(subject, "subject"),
         source=source or Source(),
@@ -215,20 +237,23 @@ def thing(
 
 def keep_thing(draft: Draft, told: Memory, scope: Scope) -> Memory:
     """Keep a thing, or note that it was said again (C1); what was forgotten comes back when it is told on purpose."""
-    told = _no_wider_than_its_sources(draft, told, scope)
-    key = upsert_key(told.kind, told.subject, told.text, told.audience)
-    known = draft.find_key(key)
+    _refuse_opted_out(draft, told.origin.person, told.subject)
+    sources = _sources(draft, told, scope)
+    told = _no_wider_than(told, sources)
+    known = _known(draft, told, scope)
     if known is not None and known.retired_seq is not None and _latest(draft, known.memory).version != known.memory.version:
         known = None  # that thing has since become something else; this is a new one
+    sure = told.confidence
     if known is None:
         kept = draft.add(told)
-    elif known.retired_seq is not None:
-        kept = draft.add(replace(told, id=known.memory.id))
-    elif (fuller := _with_details(known.memory, told)) != known.memory:
-        kept = draft.add(fuller)
     else:
-        kept = known.memory
-    draft.sight(kept.id, key, Sighting(draft.at, told.confidence, told.source))
+        fuller = _with_details(known.memory, told)
+        kept = known.memory if fuller == known.memory and known.retired_seq is None else draft.add(fuller)
+        if less_trusted(told.trust, kept.trust) != kept.trust:
+            sure = 0.0  # it was said, but by somebody whose word adds nothing
+    rests_on = tuple(dict.fromkeys(source.id for source in sources))
+    key = upsert_key(told.kind, told.subject, told.text, told.audience)
+    draft.sight(kept.id, key, Sighting(draft.at, sure, told.source, rests_on))
     found = draft.get(kept.id, Where(Scope.owner(draft.space)))
     assert found is not None
     return found
@@ -239,8 +264,8 @@ def _latest(view: View, memory: Memory) -> Memory:
 
 
 def _with_details(known: Memory, told: Memory) -> Memory:
-    """Return what is known with the details told this time."""
-    return replace(
+    """Return what is known with the details told this time; told by someone more trusted, it is theirs from now on."""
+    fuller = replace(
         known,
         title=told.title or known.title,
         tags=tuple(dict.fromkeys((*known.tags, *told.tags))),
@@ -249,10 +274,13 @@ def _with_details(known: Memory, told: Memory) -> Memory:
         valid_from=told.valid_from or known.valid_from,
         valid_until=told.valid_until or known.valid_until,
     )
+    if less_trusted(told.trust, known.trust) == told.trust:
+        return fuller
+    return replace(fuller, trust=told.trust, confidence=told.confidence, source=told.source, origin=told.origin)
 
 
-def _no_wider_than_its_sources(view: View, told: Memory, scope: Scope) -> Memory:
-    """Return what is told with the audience, trust and confidence that its sources allow."""
+def _sources(view: View, told: Memory, scope: Scope) -> list[Memory]:
+    """Return the memories that a source names, as far as `scope` sees them; a message may also be one never kept here."""
     sources = []
     for id in told.source.memory_ids:
         cited = view.get(id, Where(scope, retired=True))
@@ -261,6 +289,11 @@ def _no_wider_than_its_sources(view: View, told: Memory, scope: Scope) -> Memory
         sources.append(cited)
     for message_id in told.source.message_ids:
         sources += view.scan(Where(scope, message_id=message_id, retired=True))
+    return sources
+
+
+def _no_wider_than(told: Memory, sources: list[Memory]) -> Memory:
+    """Return what is told with the audience, trust and confidence that its sources allow."""
     if not sources:
         return told
     audience = meet([told.audience, *(source.audience for source in sources)])
@@ -280,9 +313,9 @@ def resting_only_on(view: View, going: Iterable[Memory], still: Callable[[str], 
     start = set(gone)
     frontier = list(gone.values())
     while frontier:
-        refs = {ref for memory in frontier for ref in (memory.id, memory.message_id) if ref}
+        citing = view.citing([memory.id for memory in frontier])
         frontier = []
-        for id in dict.fromkeys(held.id for held in view.citing(refs) if held.retired_seq is None):
+        for id in dict.fromkeys(held.id for held in citing if held.retired_seq is None):
             memory = view.get(id, Where(Scope.owner(view.space)))
             if memory is None or id in gone:
                 continue
@@ -294,8 +327,6 @@ def resting_only_on(view: View, going: Iterable[Memory], still: Callable[[str], 
 
 
 def _rests_on(held: Held, gone: Mapping[str, Memory]) -> bool:
-    """Tell whether everything that a sighting cites is gone."""
-    messages = {memory.message_id for memory in gone.values()}
-    source = held.sighting.source
-    cited = (*source.memory_ids, *source.message_ids)
-    return bool(cited) and all(ref in gone or ref in messages for ref in cited)
+    """Tell whether all that a sighting rests on is gone."""
+    rests_on = held.sighting.rests_on
+    return bool(rests_on) and all(id in gone for id in rests_on)

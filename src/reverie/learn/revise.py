@@ -6,12 +6,12 @@ see is not found, counted or touched.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
 from reverie.errors import BadInput, CannotUndo, Conflict, NotFound, UndoConflict
 from reverie.learn.ingest import resting_only_on
-from reverie.memory import check
+from reverie.memory import check, people
 from reverie.memory.language import fold, query, query_words, words_of
 from reverie.memory.scope import Scope
 from reverie.memory.trace import DEFAULT_CONFIDENCE, EPOCH, Memory, Sighting, Source
@@ -99,16 +99,21 @@ def restore(draft: Draft, id: str, scope: Scope) -> Memory:
 
 
 def undo(draft: Draft, commit: str, scope: Scope) -> tuple[str, ...]:
-    """Take back what a commit did, all of it or nothing; return the members that were erased since, and stay so."""
+    """Take back what a commit did, as far as `scope` sees it, all of that or nothing; return the members erased since.
+
+    What the commit retired out of sight, because it rested on what it retired in sight, comes back too.
+    """
     found = draft.find_commit(commit, scope)
     if found is None:
         raise no_commit(commit)
+    owner = Scope.owner(draft.space)
     touched = draft.touched(commit, scope)
     if not touched:
         why = "an erase is final" if found.why == "erased" else "nothing of it is left"
         raise CannotUndo(f"commit {commit!r} cannot be undone: {why}")
-    owner = Scope.owner(draft.space)
-    versions = {change.id: draft.history(change.id, owner) for change in touched}
+    seen = {change.id for change in touched}
+    hidden = [change for change in draft.touched(commit, owner) if change.id not in seen and change.added is None]
+    versions = {change.id: draft.history(change.id, owner) for change in (*touched, *hidden)}
     moved = [change.id for change in touched if not _as_left(change, versions[change.id])]
     if moved:
         blocking = tuple(draft.commits_after(commit, moved))
@@ -116,14 +121,14 @@ def undo(draft: Draft, commit: str, scope: Scope) -> tuple[str, ...]:
             f"commit {commit!r} cannot be undone, {len(moved)} of its memories changed; first undo {', '.join(blocking)}",
             blocking,
         )
-    for change in touched:
+    for change in (*touched, *(change for change in hidden if _as_left(change, versions[change.id]))):
         if change.retired is not None:
             draft.add(next(memory for memory in versions[change.id] if memory.version == change.retired))
         elif change.added is not None:
             draft.retire(change.id)
-    ids, seq = [change.id for change in touched], draft.seq_of(found.at)
-    taken_back = [held for id in ids for held in draft.sightings(id) if held.retired_seq == seq]
-    draft.retire_sightings(commit, ids)
+    seq = draft.seq_of(found.at)
+    taken_back = [held for id in sorted(seen) for held in draft.sightings(id) if held.retired_seq == seq]
+    draft.retire_sightings(commit, seen)
     for held in taken_back:
         draft.sight(held.id, held.key, held.sighting)
     return found.erased
@@ -154,18 +159,10 @@ def erasing(view: View, roots: Iterable[Memory], scope: Scope, states: Iterable[
     dead: dict[tuple[str, int, str], Held] = {}
     frontier = {memory.id for memory in roots}
     while frontier:
-        new = {id: view.history(id, owner) for id in sorted(frontier)}
-        gone |= new
-        refs = {ref for versions in new.values() for memory in versions for ref in (memory.id, memory.message_id) if ref}
-        citing = view.citing(refs)
+        gone |= {id: view.history(id, owner) for id in sorted(frontier)}
+        citing = view.citing(frontier)
         dead |= {_name(held): held for held in citing}
-        frontier = set()
-        for id in {held.id for held in citing} - set(gone):
-            groups: dict[bytes, list[Held]] = {}
-            for held in view.sightings(id):
-                groups.setdefault(held.key, []).append(held)
-            if any(all(_name(held) in dead for held in group) for group in groups.values()):
-                frontier.add(id)
+        frontier = {id for id in {held.id for held in citing} - set(gone) if _has_lost_a_wording(view, id, dead)}
     texts = [fold(memory.text) for versions in gone.values() for memory in versions]
     noted = {(state.kind, state.place, state.name): state for state in states}
     noted |= {
@@ -176,6 +173,15 @@ def erasing(view: View, roots: Iterable[Memory], scope: Scope, states: Iterable[
     kept = tuple(held for held in dead.values() if held.id not in gone)
     named = tuple(id for id in sorted(gone) if view.history(id, scope))
     return Erasure(tuple(sorted(gone)), named, kept, tuple(noted.values()))
+
+
+def _has_lost_a_wording(view: View, id: str, dead: Mapping[tuple[str, int, str], Held]) -> bool:
+    """Tell whether some wording of a memory was told by nothing but the dead; a telling that was taken back is no support."""
+    wordings: dict[bytes, list[Held]] = {}
+    for held in view.sightings(id):
+        wordings.setdefault(held.key, []).append(held)
+    supports = ([held for held in told if held.retired_seq is None] or told for told in wordings.values())
+    return any(all(_name(held) in dead for held in told) for told in supports)
 
 
 def _name(held: Held) -> tuple[str, int, str]:
@@ -201,31 +207,41 @@ def about(person: str, scope: Scope) -> Callable[[View], Erasure]:
         raise BadInput(f"{scope.person!r} cannot erase {person!r}; ask as that person or as Scope.owner({scope.space!r})")
 
     def plan(view: View) -> Erasure:
-        owner = Scope.owner(view.space)
+        names = _names_of(view, person)
         roots = [
             memory
-            for memory in view.scan(Where(owner, retired=True))
-            if person in (memory.origin.person, memory.subject, memory.audience.person)
-            or (memory.kind == "turn" and memory.speaker == person)
+            for memory in view.scan(Where(Scope.owner(view.space), ever=True))
+            if person in (memory.origin.person, memory.subject, memory.audience.person) or memory.speaker in names
         ]
-        found = erasing(view, roots, owner, notes_of(view, {person}))
+        found = erasing(view, roots, scope, notes_of(view, {person}))
         return replace(found, people=(person,)) if found.ids or found.states else found
 
     return plan
 
 
-def again(ids: set[str], people: set[str]) -> Callable[[View], Erasure]:
+def _names_of(view: View, person: str) -> set[str]:
+    """Return what a person is called and nobody else is."""
+    others: set[str] = set()
+    own = {person}
+    for state in view.states(Scope(view.space), "person"):
+        known = people.from_value(state.name, state.value)
+        called = {*(name.text for name in known.names), *known.accounts}
+        (own if state.name == person else others).update(called)
+    return own - others
+
+
+def again(ids: set[str], persons: set[str]) -> Callable[[View], Erasure]:
     """Return the plan that takes out of an old copy what was erased since: memories, and people's names and notes."""
 
     def plan(view: View) -> Erasure:
         owner = Scope.owner(view.space)
         roots = [memory for id in sorted(ids) for memory in view.history(id, owner)]
-        return replace(erasing(view, roots, owner, notes_of(view, people)), people=tuple(sorted(people)))
+        return replace(erasing(view, roots, owner, notes_of(view, persons)), people=tuple(sorted(persons)))
 
     return plan
 
 
-def notes_of(view: View, people: set[str]) -> list[State]:
+def notes_of(view: View, persons: set[str]) -> list[State]:
     """Return what is held for people, and what they are known as."""
     held = view.states(Scope.owner(view.space))
-    return [state for state in held if (state.name if state.kind == "person" else state.place.person) in people]
+    return [state for state in held if (state.name if state.kind == "person" else state.place.person) in persons]

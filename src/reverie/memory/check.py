@@ -19,6 +19,7 @@ from reverie.errors import BadInput
 
 TEXT_LIMIT = 1_000_000
 NAME_LIMIT = 200
+TAGS_LIMIT = 100
 EXTRA_LIMIT = 100_000
 COUNT_LIMIT = (1 << 63) - 1  # what a database can count to
 
@@ -60,11 +61,14 @@ def optional_name(value: object, called: str) -> str | None:
     return None if value is None else name(value, called)
 
 
-def names(values: object, called: str) -> tuple[str, ...]:
+def names(values: object, called: str, most: int = 10_000) -> tuple[str, ...]:
     """Return distinct names in the order given."""
     if isinstance(values, str) or not isinstance(values, Iterable):
         raise BadInput(f"{called} must be a list or tuple of str, for example {called}=('travel',)")
-    return tuple(dict.fromkeys(name(value, called) for value in values))
+    found = tuple(dict.fromkeys(name(value, called) for value in values))
+    if len(found) > most:
+        raise BadInput(f"{called} holds {len(found):,} names; at most {most} fit")
+    return found
 
 
 def moment(value: object, called: str) -> datetime:

@@ -33,7 +33,6 @@ FTS_TOKENIZE: str = f"ascii tokenchars '{_JOINERS}'"
 
 _LONGEST = 64  # characters in a term; FTS5 and people gain nothing from longer ones
 _SAMPLE = 400  # characters looked at to tell the language
-_CUE_WORDS = 300
 _CACHED = 1 << 14  # distinct words; chat reuses few
 
 
@@ -175,10 +174,7 @@ def terms(text: str) -> list[str]:
 
 
 def query(text: str) -> Query:
-    """Return what to look for when `text` is the cue; its stop words only when it has nothing else.
-
-    Of a cue that is a document of its own, the first 300 different words count: a search takes time for each.
-    """
+    """Return what to look for when `text` is the cue; its stop words only when it has nothing else."""
     clean = _clean(text)
     language = _language(clean)
     stop_words = {"en": _ENGLISH, "es": _SPANISH}.get(language, frozenset[str]())
@@ -195,7 +191,7 @@ def query(text: str) -> Query:
             if piece not in words and (variants := _variants(piece, language)):
                 words[piece] = Word(piece, variants)
     telling = tuple(word for word in words.values() if word.text not in stop_words)
-    return Query((telling or tuple(words.values()))[:_CUE_WORDS])
+    return Query(telling or tuple(words.values()))
 
 
 def let_go_of_words() -> None:
@@ -221,12 +217,6 @@ def query_words(text: str) -> tuple[str, ...]:
     for token in _tokens(_clean(text)):
         words += _pairs(token) if _is_run(token) else [_bare(_pieces(token)[0])]
     return tuple(dict.fromkeys(word for word in words if word))
-
-
-def tokens_estimate(text: str) -> int:
-    """Return about how many tokens a language model would count: one for a CJK character, else one for every four."""
-    wide = 0 if text.isascii() else len(_WIDE_CHARACTER.findall(text))
-    return -(-(len(text) + 3 * wide) // 4)
 
 
 class _Shapes(dict[int, str]):

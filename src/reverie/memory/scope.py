@@ -14,7 +14,7 @@ from reverie.errors import BadInput
 from reverie.memory import check
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Scope:
     """A place to speak or ask in: a space, and inside it a channel, a session, a person."""
 
@@ -22,12 +22,18 @@ class Scope:
     channel: str | None = None
     session: str | None = None
     person: str | None = None
-    sees_all: bool = field(default=False, kw_only=True, repr=False)
+    sees_all: bool = field(default=False, kw_only=True)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "space", check.name(self.space, "space"))
         for part in ("channel", "session", "person"):
             object.__setattr__(self, part, check.optional_name(getattr(self, part), part))
+
+    def __repr__(self) -> str:
+        if self.sees_all:
+            return f"Scope.owner({self.space!r})"
+        parts = (f"{part}={value!r}" for part in ("channel", "session", "person") if (value := getattr(self, part)))
+        return f"Scope({', '.join((repr(self.space), *parts))})"
 
     @classmethod
     def owner(cls, space: str = "default") -> Scope:

@@ -88,11 +88,12 @@ class Memory:
 
 @dataclass(frozen=True, slots=True)
 class Sighting:
-    """One time that a memory was said or confirmed."""
+    """One time that a memory was said or confirmed; `rests_on` are the memories its source came down to when it was told."""
 
     at: datetime
     confidence: float
     source: Source = Source()
+    rests_on: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

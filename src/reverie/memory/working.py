@@ -6,7 +6,7 @@ session it was written in: in a room everyone shares it, in private it is one pe
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
@@ -106,7 +106,7 @@ def lines(value: object) -> tuple[str, ...]:
         return ()
     if isinstance(value, str):
         return (value,)
-    if isinstance(value, list | tuple):
+    if isinstance(value, Iterable) and not isinstance(value, bytes | Mapping):
         return tuple(str(line) for line in value)
     raise BadInput(f"context and pending take a list of lines, not {type(value).__name__}")
 

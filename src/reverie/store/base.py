@@ -71,6 +71,7 @@ class Where:
     tags: tuple[str, ...] = ()
     subject: str | None = None
     session: str | None = None
+    channel: str | None = None
     message_id: str | None = None
     between: tuple[datetime | None, datetime | None] | None = None
     at: int | None = None
@@ -154,13 +155,14 @@ class Swept:
 
 @dataclass(frozen=True, slots=True)
 class Dump:
-    """A space whole, as export and load carry it."""
+    """A space whole, as export and load carry it; `marks` are the tombstones that were there already."""
 
     space: str
     commits: tuple[Commit, ...] = ()
     records: tuple[Record, ...] = ()
     sightings: tuple[Held, ...] = ()
     states: tuple[State, ...] = ()
+    marks: frozenset[bytes] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,8 +199,8 @@ class View(Protocol):
     def commits_after(self, commit: str, ids: Iterable[str]) -> list[str]:
         """Return the ids of later commits that touched any of `ids`, newest first."""
 
-    def changed_between(self, start: int, end: int) -> list[str]:
-        """Return the ids touched by commits with start < seq <= end."""
+    def changed_between(self, start: int, end: int, scope: Scope) -> list[str]:
+        """Return the ids of what `scope` sees, touched by commits with start < seq <= end."""
 
     def history(self, id: str, scope: Scope) -> list[Memory]:
         """Return the versions of a memory that `scope` sees, oldest first."""
@@ -236,8 +238,8 @@ class View(Protocol):
     def fetch(self, keys: Sequence[int], at: int | None = None) -> list[Memory]:
         """Return the versions behind matches, in the order given."""
 
-    def citing(self, refs: Iterable[str]) -> list[Held]:
-        """Return the sightings whose source names any of these memory ids or message ids."""
+    def citing(self, ids: Iterable[str]) -> list[Held]:
+        """Return the sightings that rest on any of these memories."""
 
     def sightings(self, id: str) -> list[Held]:
         """Return the sightings of a memory, oldest first."""
@@ -256,6 +258,10 @@ class Draft(View, Protocol):
     """A commit being written. It sees its own changes."""
 
     at: datetime
+
+    @property
+    def commit_id(self) -> str | None:
+        """The id of the commit; None as long as nothing belongs to it."""
 
     def add(self, memory: Memory) -> Memory:
         """Add a version: the first of a new memory where `memory.id` is empty, else the next one of that id.
@@ -347,6 +353,7 @@ def fits(memory: Memory, where: Where) -> bool:
         and set(where.tags) <= set(memory.tags)
         and where.subject in (None, memory.subject)
         and where.session in (None, memory.origin.session)
+        and where.channel in (None, memory.origin.channel)
         and where.message_id in (None, memory.message_id)
         and (where.between is None or _overlaps(memory, *where.between))
     )

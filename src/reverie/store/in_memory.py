@@ -56,8 +56,6 @@ from reverie.store.base import (
 if TYPE_CHECKING:
     from reverie.store.base import Floats
 
-_K1, _B = 1.2, 0.75  # as in SQLite's bm25()
-
 
 @dataclass(frozen=True, slots=True)
 class _Kept:
@@ -160,13 +158,13 @@ class InMemoryView:
         }
         return [kept.id for kept in reversed(self._kept.commits) if kept.seq in later]
 
-    def changed_between(self, start: int, end: int) -> list[str]:
+    def changed_between(self, start: int, end: int, scope: Scope) -> list[str]:
         return sorted(
             {
                 record.memory.id
                 for record in self._kept.records
                 for seq in (record.added_seq, record.retired_seq)
-                if seq is not None and start < seq <= end
+                if seq is not None and start < seq <= end and visible(record.memory.audience, scope)
             }
         )
 
@@ -247,22 +245,20 @@ class InMemoryView:
 
     def search_words(self, query: Query, where: Where, limit: int, now: datetime) -> list[Match]:
         texts = {key: Counter(language.terms(indexed_text(record.memory))) for key, record in self._candidates(where)}
-        average = sum(map(Counter.total, texts.values())) / max(1, len(texts))
-        scores: Counter[int] = Counter()
-        for variant, is_prefix in (
-            (v, p) for word in query.words for p in (False, True) for v in ((word.variants, word.prefixes)[p])
-        ):
-            counts = {
+        scores: dict[int, float] = {}
+        for word in query.words:
+            starts = word.prefixes
+            times = {
                 key: n
                 for key, text in texts.items()
-                if (n := sum(c for term, c in text.items() if term.startswith(variant)) if is_prefix else text[variant])
+                if (n := sum(c for term, c in text.items() if term in word.variants or (starts and term.startswith(starts))))
             }
-            rarity = max(1e-6, math.log((len(texts) - len(counts) + 0.5) / (len(counts) + 0.5))) if counts else 0.0
-            for key, n in counts.items():
-                scores[key] += rarity * n * (_K1 + 1) / (n + _K1 * (1 - _B + _B * texts[key].total() / average))  # type: ignore[assignment]
+            rarity = math.log(1 + (len(texts) - len(times) + 0.5) / (len(times) + 0.5))
+            for key, n in times.items():
+                scores[key] = scores.get(key, 0.0) + rarity * n / (n + 1)
         found = [(key, record.memory) for key, record in self._fitting(where) if key in scores]
         found.sort(key=lambda pair: (pair[1].valid_until is not None and pair[1].valid_until <= now, -scores[pair[0]], pair[0]))
-        return [Match(key, float(scores[key])) for key, _ in found[:limit]]
+        return [Match(key, scores[key]) for key, _ in found[:limit]]
 
     def counts(self, terms: Sequence[str], where: Where) -> tuple[int, dict[str, int]]:
         texts = [set(language.terms(indexed_text(record.memory))) for _, record in self._candidates(where)]
@@ -282,13 +278,9 @@ class InMemoryView:
 
     # sources and state
 
-    def citing(self, refs: Iterable[str]) -> list[Held]:
-        wanted = set(refs)
-        return [
-            held
-            for held in self._kept.sightings
-            if wanted & {*held.sighting.source.memory_ids, *held.sighting.source.message_ids}
-        ]
+    def citing(self, ids: Iterable[str]) -> list[Held]:
+        wanted = set(ids)
+        return [held for held in self._kept.sightings if wanted & set(held.sighting.rests_on)]
 
     def sightings(self, id: str) -> list[Held]:
         return [held for held in self._kept.sightings if held.id == id]
@@ -324,6 +316,10 @@ class InMemoryDraft(InMemoryView):
         self._commit_id = f"c-{self._mark}-{new_tail(self.at)}"
         self._ordinal = 0
         self.changed = False
+
+    @property
+    def commit_id(self) -> str | None:
+        return self._commit_id if self.changed else None
 
     def begin(self) -> str:
         """Write the commit's own entry, once something is to belong to it; return its id."""
@@ -495,6 +491,7 @@ class InMemoryStore:
             tuple(kept.records),
             tuple(kept.sightings),
             tuple(view.states(Scope.owner(space))),
+            frozenset(kept.tombstones),
         )
 
     def restore(self, dump: Dump) -> bool:

@@ -88,11 +88,6 @@ class SqliteStore:
 
     @contextmanager
     def writing(self, space: str, by: str, why: str, now: datetime) -> Iterator[SqliteDraft]:
-        with self._drafting(space, by, why, now) as draft:
-            yield draft
-
-    @contextmanager
-    def _drafting(self, space: str, by: str, why: str, now: datetime) -> Iterator[SqliteDraft]:
         with self._folder.use(space, create=True) as file:
             assert file is not None
             with file.lock:
@@ -107,15 +102,17 @@ class SqliteStore:
                     raise
 
     def put_state(self, space: str, entries: Entries, remove: Sequence[State] = ()) -> None:
-        if not entries and not self._folder.path_of(space).exists():
-            return
-        with self._drafting(space, "", "", datetime.now(UTC)) as draft:
+        if not self._folder.path_of(space).exists():  # nothing is made of a space for nothing to be kept in it
+            with self._empty.reading(space) as nothing:
+                if not (entries(nothing) if callable(entries) else entries):
+                    return
+        with self.writing(space, "", "", datetime.now(UTC)) as draft:
             draft.put_state(entries(draft) if callable(entries) else entries, remove)
 
     def put_vectors(self, space: str, model: str, vectors: Sequence[Vector]) -> int:
         if not vectors:
             return 0
-        with self._drafting(space, "", "", datetime.now(UTC)) as draft:
+        with self.writing(space, "", "", datetime.now(UTC)) as draft:
             return draft.put_vectors(model, vectors)
 
     def erase(self, space: str, plan: Callable[[View], Erasure], by: str, now: datetime, dry_run: bool = False) -> Swept:
@@ -123,22 +120,26 @@ class SqliteStore:
             if file is None:
                 return self._empty.erase(space, plan, by, now, dry_run=True)
             with file.lock:
-                ids, commit, marks = erase.begin(file, self.ledger.secret, plan, by, now, dry_run)
+                named, commit, needles = erase.empty(file, self.ledger.secret, plan, by, now, dry_run)
                 if not commit:
-                    return Swept(ids, "", ())
-                erase.step("decided")
-                self.ledger.write(space_mark(space), marks)
-                erase.step("noted")
-                pending = erase.finish(file, self.ledger.secret, now, self._folder.aside)
-                self.ledger.touch()
+                    return Swept(named, "", ())
+                pending = self._sweep(file, needles)
                 self._look_at_ledger()
-                return Swept(ids, commit, tuple(place for place in PLACES if place not in pending), pending)
+                return Swept(named, commit, tuple(place for place in PLACES if place not in pending), pending)
+
+    def _sweep(self, file: SpaceFile, needles: set[bytes] | None = None) -> tuple[str, ...]:
+        """Note what was erased beside the file, and clear what is left of it."""
+        self.ledger.write(file.mark, erase.marks_in(file))
+        erase.step("noted")
+        pending = erase.sweep(file, self._folder.aside, needles)
+        self.ledger.touch()
+        return pending
 
     def _settle(self, file: SpaceFile) -> None:
+        """Finish what a crash or a reader kept an erase from finishing."""
         with file.lock:
-            if marks := erase.unfinished(file):
-                self.ledger.write(file.mark, marks)
-            erase.finish(file, self.ledger.secret, datetime.now(UTC), self._folder.aside)
+            if not erase.is_swept(file):
+                self._sweep(file)
 
     def _look_at_ledger(self) -> None:
         """Empty the caches when any process erased something."""
@@ -169,10 +170,11 @@ class SqliteStore:
                 tuple(view.records("1")),
                 tuple(view.held("1")),
                 tuple(view.states(owner)),
+                frozenset(mark for (mark,) in view.rows("SELECT mark FROM tombstones")),
             )
 
     def restore(self, dump: Dump) -> bool:
-        with self._drafting(dump.space, "", "", datetime.now(UTC)) as draft:
+        with self.writing(dump.space, "", "", datetime.now(UTC)) as draft:
             return draft.restore(dump)
 
     def bars(self, space: str) -> Bars:
@@ -185,7 +187,7 @@ class SqliteStore:
 
     def bar(self, space: str, marks: Iterable[bytes]) -> None:
         """Add tombstones to a space, for a file that came from elsewhere."""
-        with self._drafting(space, "", "", datetime.now(UTC)) as draft:
+        with self.writing(space, "", "", datetime.now(UTC)) as draft:
             for mark in marks:
                 draft.rows("INSERT OR IGNORE INTO tombstones VALUES(?)", (mark,))
 
@@ -198,7 +200,7 @@ class SqliteStore:
 
     def note_copy(self, space: str, what: str) -> None:
         if self._folder.path_of(space).exists():
-            with self._drafting(space, "", "", datetime.now(UTC)) as draft:
+            with self.writing(space, "", "", datetime.now(UTC)) as draft:
                 draft.rows("INSERT OR IGNORE INTO copies VALUES(?)", (what,))
 
     def copy_to(self, space: str, path: Path) -> None:
@@ -255,8 +257,8 @@ class SqliteStore:
             if self._watcher is not None:
                 self._watcher.join()
         for file in self._folder.each_open():
-            with translated(file.path), file.lock:
-                erase.finish(file, self.ledger.secret, datetime.now(UTC), self._folder.aside)
+            with translated(file.path):
+                self._settle(file)
         self._folder.close()
         self.ledger.close()
 

@@ -37,6 +37,10 @@ class SqliteDraft(SqliteView):
         self._scopes: dict[Scope, int] = {}
         self._tombstones: bool | None = None
 
+    @property
+    def commit_id(self) -> str | None:
+        return self.full("c", self.commit_tail) if self.changed else None
+
     def begin(self) -> None:
         """Write the commit's own row, once something is to belong to it."""
         if not self.changed:
@@ -141,17 +145,17 @@ class SqliteDraft(SqliteView):
         self.insert_sighting(Held(id, key, self.seq_now, None, sighting))
 
     def insert_sighting(self, held: Held) -> None:
-        """Write a sighting and what it cites."""
-        source = held.sighting.source
+        """Write a sighting and what it rests on."""
+        sighting = held.sighting
         self.rows(
-            "INSERT INTO sightings(id, key, seq, retired_seq, source, at, confidence) VALUES(?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO sightings(id, key, seq, retired_seq, source, rests_on, at, confidence) VALUES(?, ?, ?, ?, ?, ?, ?, ?)",
             (
-                self.tail(held.id), held.key, held.seq, held.retired_seq, write_source(source),
-                micros(held.sighting.at), held.sighting.confidence,
+                self.tail(held.id), held.key, held.seq, held.retired_seq, write_source(sighting.source),
+                _json(sighting.rests_on), micros(sighting.at), sighting.confidence,
             ),
         )  # fmt: skip
         s = self._connection.last_insert_rowid()
-        for ref in {*source.memory_ids, *source.message_ids}:
+        for ref in set(sighting.rests_on):
             self.rows("INSERT INTO cites VALUES(?, ?)", (ref, s))
 
     def retire_sightings(self, commit: str, ids: Iterable[str]) -> None:

@@ -97,6 +97,7 @@ class Folder:
         self._settle = settle  # finishes what an erase left pending, when a file is opened
         self._seed = seed  # tombstones that a new file starts with
         self._open: OrderedDict[str, SpaceFile] = OrderedDict()
+        self._gates: dict[str, threading.Lock] = {}
         self._names: dict[str, str] = {}
         self._written: set[str] = set()
         self._marks: dict[str, str] = {}
@@ -169,21 +170,27 @@ class Folder:
 
     def _take(self, space: str, create: bool) -> SpaceFile | None:
         with self._lock:
-            if self._closed:
-                raise StoreError("this mind is closed; open it again")
-            file = self._open.get(space)
-            if file is None:
-                path = self.path_of(space)
-                with translated(path):
-                    if not path.exists():
-                        if not create:
-                            return None
-                        self._create(path, space)
-                    file = self._opened(path, space)
+            gate = self._gates.setdefault(space, threading.Lock())
+        with gate:  # opening one space may have to wait for another process; the other spaces go on meanwhile
+            with self._lock:
+                if self._closed:
+                    raise StoreError("this mind is closed; open it again")
+                file = self._open.get(space)
+                if file is not None:
+                    self._open.move_to_end(space)
+                    file.users += 1
+                    return file
+            path = self.path_of(space)
+            with translated(path):
+                if not path.exists():
+                    if not create:
+                        return None
+                    self._create(path, space)
+                file = self._opened(path, space)
+            with self._lock:
                 self._open[space] = file
-            self._open.move_to_end(space)
-            file.users += 1
-            return file
+                file.users += 1
+                return file
 
     def _opened(self, path: Path, space: str) -> SpaceFile:
         file = SpaceFile(path, space)
@@ -361,6 +368,8 @@ def _read_name(connection: apsw.Connection, path: Path) -> str:
     row = connection.execute("SELECT value FROM meta WHERE name = 'space'").fetchone()
     if row is None:
         raise Damaged(damage(path, "it does not name its space"))
+    if connection.execute("SELECT 1 FROM sqlite_master WHERE type IN ('trigger', 'view')").fetchall():
+        raise Damaged(damage(path, "it has triggers or views that Reverie did not make"))
     return str(row[0])
 
 

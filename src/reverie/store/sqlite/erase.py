@@ -1,9 +1,10 @@
 """Erasing: gone from every place, and seen to be gone.
 
-First the tombstones and the intention are made durable, so that a crash at any later point ends in the erase being
-finished, never in half of one. Then one transaction empties every place of `PLACES`; the full-text indexes are merged,
-since FTS5 keeps deleted words until then; the log is folded into the file and cut to nothing; and the raw file is searched
-for what should be gone. About one text in a thousand survives in the gaps of pages: only then is the file rebuilt.
+One transaction writes the tombstones and empties every place of `PLACES`, so that an erase has happened whole or not at all,
+and nobody can draw on what is going while it goes. The full-text indexes are merged in it, since FTS5 keeps deleted words until
+then. What is left after that is bytes that no query sees: the log is folded into the file and cut to nothing, and the raw file
+is searched for what should be gone. About one text in a thousand survives in the gaps of pages: only then is the file
+rebuilt. A mark in the file says that this is still to be done; whoever opens it after a crash does it.
 """
 
 from __future__ import annotations
@@ -18,10 +19,21 @@ from typing import TYPE_CHECKING, Any
 
 from reverie.memory.language import fold, terms
 from reverie.memory.trace import micros
-from reverie.store.base import NAMELESS, Erasure, Record, View, indexed_text, person_tombstone, repeats, tombstones, without
+from reverie.store.base import (
+    NAMELESS,
+    Erasure,
+    Held,
+    Record,
+    View,
+    indexed_text,
+    person_tombstone,
+    repeats,
+    tombstones,
+    without,
+)
 from reverie.store.sqlite.commit import SqliteDraft
 from reverie.store.sqlite.connect import BUSY_MS
-from reverie.store.sqlite.view import state_key, write_source
+from reverie.store.sqlite.view import Row, write_source
 
 if TYPE_CHECKING:
     import apsw
@@ -40,49 +52,37 @@ def step(name: str) -> None:
     """Mark that a step was taken; tests stop the process here."""
 
 
-def begin(
+def empty(
     file: SpaceFile, secret: bytes, plan: Callable[[View], Erasure], by: str, now: datetime, dry_run: bool
-) -> tuple[tuple[str, ...], str, list[bytes]]:
-    """Decide what goes, and make that decision durable. Return the ids, the commit, and the tombstones."""
+) -> tuple[tuple[str, ...], str, set[bytes] | None]:
+    """Take everything out of the tables; return the ids, the commit, and what must not be found in the file any more.
+
+    None in place of the last: an earlier erase was not swept yet, and what it took out is not known.
+    """
     connection = file.writer
     connection.execute("BEGIN IMMEDIATE")
     try:
-        draft = SqliteDraft(file, connection, secret, by, "erased", now)
-        erasure = plan(draft)
+        asked = SqliteDraft(file, connection, secret, by, "erased", now)
+        erasure = plan(asked)
         if dry_run or not (erasure.ids or erasure.sightings or erasure.states or erasure.people):
             connection.execute("ROLLBACK")
-            return erasure.named, "", []
+            return erasure.named, "", None
+        draft = SqliteDraft(file, connection, secret, NAMELESS if by in erasure.people else by, "erased", now)
         marks = {mark for record in _records(draft, erasure.ids) for mark in tombstones(secret, record.memory)}
         marks |= {person_tombstone(secret, person) for person in erasure.people}
         connection.executemany("INSERT OR IGNORE INTO tombstones VALUES(?)", [(mark,) for mark in sorted(marks)])
-        intention = {
-            "ids": [draft.tail(id) for id in erasure.ids],
-            "sightings": [
-                row[0]
-                for held in erasure.sightings
-                for row in draft.rows(
-                    "SELECT s FROM sightings WHERE id = ? AND key = ? AND seq = ? AND source IS ? AND at = ?",
-                    (
-                        draft.tail(held.id),
-                        held.key,
-                        held.seq,
-                        write_source(held.sighting.source),
-                        micros(held.sighting.at),
-                    ),
-                )
-            ],
-            "states": [state_key(state.kind, state.place, state.name) for state in erasure.states],
-            "people": erasure.people,
-        }
+        is_first = _meta(connection, "unswept") is None
+        needles = _take_out(draft, erasure)
         draft.begin()
-        draft.rows("INSERT OR REPLACE INTO meta VALUES('erasing', ?)", (json.dumps(intention),))
+        draft.rows("INSERT OR REPLACE INTO meta VALUES('unswept', 1)")
         draft.rows("INSERT OR REPLACE INTO meta VALUES('erase_key', ?)", (fingerprint(secret),))
         connection.execute("COMMIT")
     except BaseException:
         if connection.in_transaction:
             connection.execute("ROLLBACK")
         raise
-    return erasure.named, draft.full("c", draft.commit_tail), sorted(marks)
+    step("emptied")
+    return erasure.named, draft.full("c", draft.commit_tail), needles if is_first else None
 
 
 def fingerprint(secret: bytes) -> str:
@@ -90,34 +90,20 @@ def fingerprint(secret: bytes) -> str:
     return hmac.digest(secret, b"erase key", "sha256").hex()[:16]
 
 
-def unfinished(file: SpaceFile) -> list[bytes]:
-    """Return the tombstones of a file whose erase was decided but not carried out; a crash may have come before the ledger."""
-    if _meta(file.writer, "erasing") is None:
-        return []
+def is_swept(file: SpaceFile) -> bool:
+    """Tell whether nothing is left to do."""
+    return _meta(file.writer, "unswept") is None
+
+
+def marks_in(file: SpaceFile) -> list[bytes]:
+    """Return the tombstones of a file."""
     marks: list[Any] = file.writer.execute("SELECT mark FROM tombstones").fetchall()
     return [mark for (mark,) in marks]
 
 
-def finish(file: SpaceFile, secret: bytes, now: datetime, aside: Path) -> tuple[str, ...]:
-    """Carry out what was decided, whoever decided it; return the places that a reader still keeps from being cleared."""
+def sweep(file: SpaceFile, aside: Path, needles: set[bytes] | None = None) -> tuple[str, ...]:
+    """Clear what no query sees; return the places that a reader still keeps from being cleared."""
     connection = file.writer
-    needles: set[bytes] | None = None
-    if _meta(connection, "erasing") is not None:
-        connection.execute("BEGIN IMMEDIATE")
-        try:
-            is_first = _meta(connection, "unswept") is None
-            intention = _meta(connection, "erasing")  # another process may have carried it out meanwhile
-            if intention is not None:
-                found = _empty(SqliteDraft(file, connection, secret, "owner", "erased", now), json.loads(str(intention)))
-                needles = found if is_first else None
-            connection.execute("COMMIT")
-        except BaseException:
-            if connection.in_transaction:
-                connection.execute("ROLLBACK")
-            raise
-        step("emptied")
-    elif _meta(connection, "unswept") is None:
-        return ()
     with file.caches_lock:
         file.caches.clear()
     for copy in aside.glob(f"*.{file.mark}.*"):
@@ -126,8 +112,8 @@ def finish(file: SpaceFile, secret: bytes, now: datetime, aside: Path) -> tuple[
     if not _fold_log(connection):
         return _AFTER_COMMIT
     step("folded")
-    # Without needles (a crash, or a reader that was in the way) there is nothing to search for: rebuild. A rebuilt file
-    # holds live rows only, so what would still be found in it is somebody else's.
+    # Without needles there is nothing to search for: rebuild. A rebuilt file holds live rows only, so what would still be
+    # found in it is somebody else's.
     if needles is None or found_in(needles, file.path):
         connection.execute("VACUUM")
         step("rebuilt")
@@ -139,11 +125,11 @@ def finish(file: SpaceFile, secret: bytes, now: datetime, aside: Path) -> tuple[
     return ()
 
 
-def _empty(draft: SqliteDraft, intention: dict[str, list[object]]) -> set[bytes]:
-    """Take everything out of the tables; return what must not be found in the file any more."""
-    tails = json.dumps(intention["ids"])
+def _take_out(draft: SqliteDraft, erasure: Erasure) -> set[bytes]:
+    """Empty the tables of an erasure."""
+    ids = set(erasure.ids)
+    tails = json.dumps([draft.tail(id) for id in erasure.ids])
     chosen = "IN (SELECT value FROM json_each(?))"
-    ids = {draft.full("m", str(tail)) for tail in intention["ids"]}
     going = _records(draft, ids)
     needles = {piece for record in going for piece in _pieces(record)}
     words = {term for record in going for term in terms(indexed_text(record.memory))}
@@ -154,42 +140,41 @@ def _empty(draft: SqliteDraft, intention: dict[str, list[object]]) -> set[bytes]
             f"INSERT OR IGNORE INTO gone SELECT {column}, id FROM versions WHERE {column} IS NOT NULL AND id {chosen}",
             (tails,),
         )
-    draft.rows(
-        f"UPDATE commits SET why = '' WHERE seq IN (SELECT seq FROM gone WHERE id {chosen})",
-        (tails,),
-    )
+    draft.rows(f"UPDATE commits SET why = '' WHERE seq IN (SELECT seq FROM gone WHERE id {chosen})", (tails,))
     texts = [fold(record.memory.text) for record in going]
     for (why,) in draft.rows("SELECT DISTINCT why FROM commits"):
         if repeats(texts, why):
             draft.rows("UPDATE commits SET why = '' WHERE why = ?", (why,))
-            needles |= _cut(str(why))
-    for person in intention.get("people", ()):
-        draft.rows("UPDATE commits SET by = ? WHERE by = ?", (NAMELESS, str(person)))
+            needles |= _cut(why)
+    for person in erasure.people:
+        draft.rows("UPDATE commits SET by = ? WHERE by = ?", (NAMELESS, person))
     draft.drop_vectors(f"v IN ({versions}) OR vec IN (SELECT vec FROM vector_uses WHERE v IN ({versions}))", (tails, tails))
     for table in ("words_now", "words_past"):
         draft.rows(f"DELETE FROM {table} WHERE rowid IN ({versions})", (tails,))
     draft.rows(f"DELETE FROM texts WHERE v IN ({versions})", (tails,))
     draft.rows(f"DELETE FROM versions WHERE id {chosen}", (tails,))
-    sightings = json.dumps(intention["sightings"])
-    resting = draft.held(f"s {chosen}", (sightings,))
-    needles |= {piece for held in resting for piece in _cut(held.sighting.source.quote)}
+    needles |= {piece for held in erasure.sightings for piece in _cut(held.sighting.source.quote)}
+    sightings = json.dumps([row[0] for held in erasure.sightings for row in _rows_of(draft, held)])
     for condition, bind in ((f"id {chosen}", tails), (f"s {chosen}", sightings)):
         draft.rows(f"DELETE FROM cites WHERE s IN (SELECT s FROM sightings WHERE {condition})", (bind,))
         draft.rows(f"DELETE FROM sightings WHERE {condition}", (bind,))
-    _cut_out(draft, ids, {held.id for held in resting})
-    for key in intention["states"]:
-        bind_state = tuple(str(part) for part in key) if isinstance(key, list) else ()
-        gone = draft.value("SELECT value FROM state WHERE (kind, channel, session, person, name) = (?, ?, ?, ?, ?)", bind_state)
-        needles |= {piece for text in _strings(json.loads(str(gone or "null"))) for piece in _cut(text)}
-        draft.rows("DELETE FROM state WHERE (kind, channel, session, person, name) = (?, ?, ?, ?, ?)", bind_state)
+    _cut_out(draft, ids, {held.id for held in erasure.sightings})
+    for state in erasure.states:
+        needles |= {piece for text in _strings(dict(state.value)) for piece in _cut(text)}
+    draft.put_state((), erasure.states)
     draft.rows("DELETE FROM scopes WHERE n NOT IN (SELECT audience FROM versions UNION SELECT origin FROM versions)")
     draft.rows("DELETE FROM models WHERE model NOT IN (SELECT model FROM vectors)")
     for table in ("words_now", "words_past"):
         draft.rows(f"INSERT INTO {table}({table}) VALUES('optimize')")
-    draft.rows("DELETE FROM meta WHERE name = 'erasing'")
-    draft.rows("INSERT OR REPLACE INTO meta VALUES('unswept', 1)")
     draft.rows("UPDATE meta SET value = value + 1 WHERE name = 'epoch'")
     return needles | {term.encode() for term in words if len(term.encode()) >= 6} - vocabulary(draft)
+
+
+def _rows_of(draft: SqliteDraft, held: Held) -> list[Row]:
+    return draft.rows(
+        "SELECT s FROM sightings WHERE id = ? AND key = ? AND seq = ? AND source IS ? AND at = ?",
+        (draft.tail(held.id), held.key, held.seq, write_source(held.sighting.source), micros(held.sighting.at)),
+    )
 
 
 def _cut_out(draft: SqliteDraft, ids: set[str], resting: set[str]) -> None:

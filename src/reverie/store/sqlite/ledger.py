@@ -79,7 +79,9 @@ class Ledger:
         return [bytes.fromhex(line[1]) for line in lines if len(line) == 2 and line[0] == space_mark and len(line[1]) == 32]
 
     def write(self, space_mark: str, marks: list[bytes]) -> None:
-        """Add tombstones, on disk before this returns."""
+        """Add the tombstones that are not there yet, on disk before this returns."""
+        known = set(self.marks(space_mark))
+        marks = [mark for mark in marks if mark not in known]
         text = "".join(f"\n{space_mark} {mark.hex()}" for mark in marks)  # a line cut short by a crash ends here
         handle = os.open(self._path, os.O_CREAT | os.O_APPEND | os.O_WRONLY, 0o600)
         try:

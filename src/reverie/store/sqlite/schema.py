@@ -36,7 +36,7 @@ CREATE TABLE texts(
 CREATE INDEX texts_message ON texts(message_id) WHERE message_id IS NOT NULL;
 CREATE TABLE sightings(
     s INTEGER PRIMARY KEY, id TEXT NOT NULL, key BLOB NOT NULL, seq INTEGER NOT NULL, retired_seq INTEGER,
-    source TEXT, at INTEGER NOT NULL, confidence REAL NOT NULL);
+    source TEXT, rests_on TEXT, at INTEGER NOT NULL, confidence REAL NOT NULL);
 CREATE INDEX sightings_id ON sightings(id);
 CREATE INDEX sightings_seq ON sightings(seq);
 CREATE TABLE cites(ref TEXT NOT NULL, s INTEGER NOT NULL, PRIMARY KEY(ref, s)) WITHOUT ROWID;

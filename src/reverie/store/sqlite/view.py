@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 Bind = str | int | float | bytes | None
 Row = tuple[Any, ...]
 
+PHRASES = 500  # in one full-text query
+
 _RECORD = """
 SELECT m.v, m.id, m.version, m.kind, m.subject, m.trust, m.confidence, m.pinned, m.happened, m.valid_from, m.valid_until,
     m.added_seq, m.retired_seq, m.key, t.text, t.title, t.tags, t.extra, t.speaker, t.role, t.message_id, t.reply_to,
@@ -145,11 +147,12 @@ class SqliteView:
         )
         return [self.full("c", row[0]) for row in rows]
 
-    def changed_between(self, start: int, end: int) -> list[str]:
+    def changed_between(self, start: int, end: int, scope: Scope) -> list[str]:
+        seen, who = _seen_by(scope, "audience")
         rows = self.rows(
-            "SELECT id FROM versions WHERE added_seq > ? AND added_seq <= ?"
-            " UNION SELECT id FROM versions WHERE retired_seq > ? AND retired_seq <= ? ORDER BY id",
-            (start, end, start, end),
+            f"SELECT id FROM versions WHERE added_seq > ? AND added_seq <= ? AND {seen}"
+            f" UNION SELECT id FROM versions WHERE retired_seq > ? AND retired_seq <= ? AND {seen} ORDER BY id",
+            (start, end, *who, start, end, *who),
         )
         return [self.full("m", row[0]) for row in rows]
 
@@ -260,11 +263,9 @@ class SqliteView:
     # looking
 
     def search_words(self, query: Query, where: Where, limit: int, now: datetime) -> list[Match]:
-        match = _match(query)
-        if not match:
-            return []
+        asked = _match(query)
         condition, bind = _fitting(where)
-        if where == Where(where.scope) and self._sees_most(where.scope):
+        if len(asked) == 1 and where == Where(where.scope) and self._sees_most(where.scope):
             # The best by their words, then who may see them and until when they hold: with enough such among them, nothing
             # else can come before. Among 100,000 memories this takes half the time; where few are visible, twice.
             found = self.rows(
@@ -272,21 +273,25 @@ class SqliteView:
                 " WHERE words_now MATCH ? ORDER BY score, v LIMIT ?)"
                 " SELECT (m.valid_until IS NOT NULL AND m.valid_until <= ?) AS over, score, m.v"
                 f" FROM best CROSS JOIN versions m ON m.v = best.v WHERE {condition} ORDER BY over, score, m.v LIMIT ?",
-                (match, min(4 * limit, COUNT_LIMIT), micros(now), *bind, limit),
+                (asked[0], min(4 * limit, COUNT_LIMIT), micros(now), *bind, limit),
             )
             if len(found) == limit and not found[-1][0]:
                 return [Match(v, -score) for _, score, v in found]
-        found = []
-        both = where.at is not None or where.ever
-        for table in ("words_now", "words_past") if both else ("words_now",):
-            # CROSS JOIN keeps SQLite from walking the memories and asking the index about each.
-            found += self.rows(
-                f"SELECT (m.valid_until IS NOT NULL AND m.valid_until <= ?) AS over, bm25({table}) AS score, m.v"
-                f" FROM {table} CROSS JOIN versions m ON m.v = {table}.rowid"
-                f" WHERE {table} MATCH ? AND {condition} ORDER BY over, score, m.v LIMIT ?",
-                (micros(now), match, *bind, limit),
-            )
-        return [Match(v, -score) for _, score, v in found]
+        best: list[Match] = []
+        for table in ("words_now", "words_past") if where.at is not None or where.ever else ("words_now",):
+            scores: dict[tuple[int, int], float] = {}
+            for match in asked:
+                # CROSS JOIN keeps SQLite from walking the memories and asking the index about each.
+                for over, score, v in self.rows(
+                    f"SELECT (m.valid_until IS NOT NULL AND m.valid_until <= ?) AS over, bm25({table}) AS score, m.v"
+                    f" FROM {table} CROSS JOIN versions m ON m.v = {table}.rowid"
+                    f" WHERE {table} MATCH ? AND {condition} ORDER BY over, score, m.v LIMIT ?",
+                    (micros(now), match, *bind, limit if len(asked) == 1 else -1),
+                ):
+                    scores[over, v] = scores.get((over, v), 0.0) + score
+            ranked = sorted(scores.items(), key=lambda pair: (pair[0][0], pair[1], pair[0][1]))
+            best += [Match(v, -score) for (_, v), score in ranked[:limit]]
+        return best
 
     def _sees_most(self, scope: Scope) -> bool:
         """Tell whether at least half of the newest memories are visible in a scope."""
@@ -298,9 +303,11 @@ class SqliteView:
         total, found = 0, dict.fromkeys(terms, 0)
         for part in ("now", "past") if where.at is not None or where.ever else ("now",):
             total += self.value(f"SELECT count(*) FROM words_{part}_docsize")
-            marks = ",".join("?" * len(terms))
-            for term, documents in self.rows(f"SELECT term, doc FROM vocabulary_{part} WHERE term IN ({marks})", terms):
-                found[term] += documents
+            for start in range(0, len(terms), PHRASES):
+                some = terms[start : start + PHRASES]
+                asked = f"SELECT term, doc FROM vocabulary_{part} WHERE term IN ({','.join('?' * len(some))})"
+                for term, documents in self.rows(asked, some):
+                    found[term] += documents
         return total, found
 
     def search_vectors(self, values: Sequence[float] | Floats, model: str, grain: str, where: Where, limit: int) -> list[Match]:
@@ -320,16 +327,7 @@ class SqliteView:
         seen, who = _seen_by(where.scope, "n")
         audiences = None if where.scope.sees_all else {row[0] for row in self.rows(f"SELECT n FROM scopes WHERE {seen}", who)}
         allowed = None
-        if (
-            where.kinds is not None
-            or where.tags
-            or where.subject
-            or where.session
-            or where.message_id
-            or where.between
-            or where.retired
-            or where.ever
-        ):
+        if replace(where, at=None) != Where(where.scope):
             condition, bind = _fitting(where)
             allowed = {row[0] for row in self.rows(f"SELECT m.v FROM versions m WHERE {condition}", bind)}
         at = None if where.retired or where.ever else seq if where.at is None else where.at
@@ -337,27 +335,25 @@ class SqliteView:
 
     # sources and state
 
-    def citing(self, refs: Iterable[str]) -> list[Held]:
-        return self.held("s IN (SELECT s FROM cites WHERE ref IN (SELECT value FROM json_each(?)))", (json.dumps(list(refs)),))
+    def citing(self, ids: Iterable[str]) -> list[Held]:
+        return self.held("s IN (SELECT s FROM cites WHERE ref IN (SELECT value FROM json_each(?)))", (json.dumps(list(ids)),))
 
     def sightings(self, id: str) -> list[Held]:
         return self.held("id = ?", (self.tail(id),))
 
     def held(self, condition: str, bind: Sequence[Bind] = ()) -> list[Held]:
         """Return sightings as kept."""
-        rows = self.rows(
-            f"SELECT id, key, seq, retired_seq, source, at, confidence FROM sightings WHERE {condition} ORDER BY s",
-            bind,
-        )
+        columns = "id, key, seq, retired_seq, at, confidence, source, rests_on"
+        rows = self.rows(f"SELECT {columns} FROM sightings WHERE {condition} ORDER BY s", bind)
         return [
             Held(
                 self.full("m", id),
                 key,
                 seq,
                 retired,
-                Sighting(from_micros(at), confidence, read_source(source)),
+                Sighting(from_micros(at), confidence, read_source(source), tuple(json.loads(rests_on or "[]"))),
             )
-            for id, key, seq, retired, source, at, confidence in rows
+            for id, key, seq, retired, at, confidence, source, rests_on in rows
         ]
 
     def state(self, kind: str, place: Scope, name: str = "") -> State | None:
@@ -420,6 +416,9 @@ def _fitting(where: Where) -> tuple[str, list[Bind]]:
     if where.session is not None:
         parts.append("m.origin IN (SELECT n FROM scopes WHERE session = ?)")
         bind.append(where.session)
+    if where.channel is not None:
+        parts.append("m.origin IN (SELECT n FROM scopes WHERE channel = ?)")
+        bind.append(where.channel)
     if where.message_id is not None:
         parts.append("m.v IN (SELECT v FROM texts WHERE message_id = ?)")
         bind.append(where.message_id)
@@ -451,11 +450,15 @@ def _seen_by(scope: Scope, column: str) -> tuple[str, list[Bind]]:
     return f"{column} IN ({rule})", [scope.channel, scope.session, scope.person, scope.channel]
 
 
-def _match(query: Query) -> str:
-    """Return the words as an FTS5 query in which nothing is syntax but what is written here."""
-    quoted = [f"{_quoted(variant)}" for word in query.words for variant in word.variants]
+def _match(query: Query) -> list[str]:
+    """Return the words as FTS5 queries in which nothing is syntax but what is written here.
+
+    A cue that is a document of its own becomes several: the time that one takes grows with the square of its words.
+    """
+    quoted = [_quoted(variant) for word in query.words for variant in word.variants]
     quoted += [f"{_quoted(prefix)}*" for word in query.words for prefix in word.prefixes]
-    return " OR ".join(dict.fromkeys(quoted))
+    phrases = list(dict.fromkeys(quoted))
+    return [" OR ".join(phrases[start : start + PHRASES]) for start in range(0, len(phrases), PHRASES)]
 
 
 def _quoted(term: str) -> str:
