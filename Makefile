@@ -28,7 +28,7 @@ test: $(ENV)  ## Check format, lint and types, then run the tests
 	$(RUN) -m pytest -n 2
 
 stress: $(ENV)  ## Run the long and heavy tests
-	$(RUN) -m pytest -m stress
+	$(RUN) -m pytest -m stress -s
 
 bench: $(ENV)  ## Measure the engine
 	$(RUN) -m benchmarks engine
