@@ -478,7 +478,10 @@ def read_source(value: str | None) -> Source:
     if value is None:
         return _NOWHERE
     messages, memories, quote, place = json.loads(value)
-    return Source(tuple(messages), tuple(memories), quote, place)
+    source = object.__new__(Source)  # checked when it was told: a recall of ten hits need not check it again
+    for name, part in (("message_ids", tuple(messages)), ("memory_ids", tuple(memories)), ("quote", quote), ("place", place)):
+        object.__setattr__(source, name, part)
+    return source
 
 
 def write_source(source: Source) -> str | None:
