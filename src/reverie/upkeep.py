@@ -291,7 +291,7 @@ def _merge(store: Store, dump: Dump, now: datetime, dry_run: bool) -> tuple[int,
         for record in dump.records:
             if record.retired_seq is not None:
                 continue
-            known = draft.find_key(record.key) if record.key else None
+            known = next(iter(draft.find_key(record.key)), None) if record.key else None
             # A retired version is no longer known if the memory has since become something else; forgotten if it was the last.
             if draft.history(record.memory.id, owner) or (known and known.memory.version == _last(draft, known).version):
                 duplicates += 1

@@ -95,12 +95,16 @@ def keep_turn(draft: Draft, said: Memory, scope: Scope) -> tuple[Memory, bool]:
 
 
 def _known(draft: Draft, new: Memory, scope: Scope) -> Record | None:
-    """Return the same thing, if it is kept already and the teller may know: it is visible here, or was told from here."""
+    """Return the same thing, if it is kept already and the teller may know.
+
+    What was told from here is one's own. Of the rest, only what is visible here counts, and not what somebody placed in an
+    audience they cannot see themselves: joined with it, one's own words would become theirs to read.
+    """
     key = key_of(new)
-    known = draft.find_key(key) if key else None
-    if known is None or visible(new.audience, scope) or known.memory.origin == new.origin:
-        return known
-    return None
+    found = draft.find_key(key) if key else []
+    own = (known for known in found if known.memory.origin == new.origin)
+    seen = (known for known in found if visible(new.audience, scope) and visible(new.audience, known.memory.origin))
+    return next(own, None) or next(seen, None)
 
 
 def _last_delivered(view: View, turn: Memory) -> str | None:

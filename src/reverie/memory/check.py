@@ -101,9 +101,9 @@ def share(value: object, called: str) -> float:
     return float(value)
 
 
-def count(value: object, called: str) -> int:
+def count(value: object, called: str, most: int = COUNT_LIMIT) -> int:
     """Return a whole number of at least 1."""
-    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= COUNT_LIMIT:
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= most:
         raise BadInput(f"{called} must be a whole number of at least 1 (and below 2**63), not {value!r}")
     return value
 

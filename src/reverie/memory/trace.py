@@ -239,7 +239,7 @@ def from_json(values: Mapping[str, Any], space: str) -> Memory:
     title = values.get("title")
     return Memory(
         id=check.name(values["id"], "id"),
-        version=check.count(values["version"], "version"),
+        version=check.count(values["version"], "version", 1 << 53),
         kind=check.one_of(values["kind"], KINDS, "kind"),
         text=check.text(values["text"]),
         origin=scope("origin"),

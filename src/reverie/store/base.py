@@ -220,8 +220,8 @@ class View(Protocol):
     def count(self, where: Where) -> dict[str, int]:
         """Return how many memories of each kind fit."""
 
-    def find_key(self, key: bytes) -> Record | None:
-        """Return the active version with this upsert key, else the newest retired one; the key holds the audience."""
+    def find_key(self, key: bytes) -> list[Record]:
+        """Return of each memory the newest version with this upsert key, active ones first, then by age, newest first."""
 
     def search_words(self, query: Query, where: Where, limit: int, now: datetime) -> list[Match]:
         """Return every version with one of the words, what still holds at `now` before what no longer does, then by BM25.

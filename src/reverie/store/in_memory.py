@@ -234,9 +234,10 @@ class InMemoryView:
     def count(self, where: Where) -> dict[str, int]:
         return dict(Counter(record.memory.kind for _, record in self._fitting(where)))
 
-    def find_key(self, key: bytes) -> Record | None:
-        found = [record for record in reversed(self._kept.records) if record.key == key]
-        return next((record for record in found if record.retired_seq is None), found[0] if found else None)
+    def find_key(self, key: bytes) -> list[Record]:
+        newest = {record.memory.id: (place, record) for place, record in enumerate(self._kept.records) if record.key == key}
+        ranked = sorted(newest.values(), key=lambda pair: (pair[1].retired_seq is not None, -pair[0]))
+        return [record for _, record in ranked]
 
     def fetch(self, keys: Sequence[int], at: int | None = None) -> list[Memory]:
         return [self._shown(self._kept.records[key], at) for key in keys]

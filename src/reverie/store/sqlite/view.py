@@ -248,10 +248,10 @@ class SqliteView:
         rows = self.rows(f"SELECT m.kind, count(*) FROM versions m WHERE {condition} GROUP BY m.kind", bind)
         return dict(rows)
 
-    def find_key(self, key: bytes) -> Record | None:
+    def find_key(self, key: bytes) -> list[Record]:
         # Nearly always there is none: asked for alone this takes a tenth of the time that the whole record does.
-        known = self.rows("SELECT retired_seq IS NOT NULL, -v FROM versions WHERE key = ?", (key,))
-        return self.records("m.v = ?", (-min(known)[1],))[0] if known else None
+        known = self.rows("SELECT retired_seq IS NOT NULL, -max(v) FROM versions WHERE key = ? GROUP BY id", (key,))
+        return [self.records("m.v = ?", (-v,))[0] for _, v in sorted(known)]
 
     def fetch(self, keys: Sequence[int], at: int | None = None) -> list[Memory]:
         rows: dict[Bind, Row] = {}
