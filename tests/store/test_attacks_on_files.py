@@ -207,3 +207,24 @@ def test_an_export_is_known_to_an_erase_before_anything_is_read_for_it(
         upkeep.export(store, tmp_path / "all.jsonl", None, datetime.now(UTC))
         assert store.known == [f"export: {tmp_path / 'all.jsonl'}"]
         assert mind.erase(fact.id).unreachable == tuple(store.known)
+
+
+def test_a_large_file_is_searched_and_rebuilt_only_if_something_is_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """R8: what the raw search finds, and that an erase which is left to it leaves nothing either."""
+    monkeypatch.setattr(erase, "REBUILT_AT_ONCE", 0)
+    home = tmp_path / "home"
+    long = "the vault opens with zqlongword " + "and some more of the same " * 2_000
+    with reverie.open(home) as mind:
+        going = [mind.observe(f"the code of door {number} is zqdoor{number:03}word").id for number in range(60)]
+        going.append(mind.observe(long).id)
+        mind.observe("this one stays zqstaysword")
+    (file,) = (home / "spaces").glob("*.db")
+    needles = {b"zqdoor000word", b"zqlongword", b"zqstaysword", b"zqnever"}
+    assert erase.found_in(needles, file) == needles - {b"zqnever"}
+    with reverie.open(home) as mind:
+        for id in going:
+            mind.erase(id)
+    assert erase.found_in(needles, file) == {b"zqstaysword"}
+    assert not [number for number in range(60) if f"zqdoor{number:03}".encode() in file.read_bytes()]

@@ -15,7 +15,7 @@ from typing import Any
 from reverie.errors import BadInput, Erased, NotFound, Refused
 from reverie.learn.ground import grounded
 from reverie.memory import check
-from reverie.memory.scope import Scope, asked_in, chosen_audience, meet, visible
+from reverie.memory.scope import Scope, asked_in, chosen_audience, everyone_in, meet, visible
 from reverie.memory.trace import (
     DEFAULT_CONFIDENCE,
     KINDS,
@@ -81,7 +81,7 @@ def turn(
 
 def keep_turn(draft: Draft, said: Memory, scope: Scope) -> tuple[Memory, bool]:
     """Keep a turn, and tell whether it was new: a message told twice is one turn, told differently an edit."""
-    _refuse_opted_out(draft, said.origin.person, said.speaker)
+    _refuse_opted_out(draft, said.origin.person or said.speaker)
     known = _known(draft, said, scope)
     if known is None:
         return draft.add(said), True
@@ -118,8 +118,9 @@ def _last_delivered(view: View, turn: Memory) -> str | None:
 
 
 def _refuse_opted_out(view: View, *people: str | None) -> None:
+    everyone = everyone_in(view.space)
     for person in {person for person in people if person}:
-        state = view.state("person", Scope(view.space), person)
+        state = view.state("person", everyone, person)
         if state and state.value.get("opted_out"):
             raise Refused(f"{person!r} asked not to be remembered; nothing was kept (people.optout(id, False) allows it again)")
 

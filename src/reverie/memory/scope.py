@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 
 from reverie.errors import BadInput
 from reverie.memory import check
@@ -56,9 +57,17 @@ def visible(audience: Scope, scope: Scope) -> bool:
     )
 
 
+@lru_cache(maxsize=256)
+def everyone_in(space: str) -> Scope:
+    """Return the scope that names nothing but the space."""
+    return Scope(space)
+
+
 def default_audience(scope: Scope) -> Scope:
     """Return who hears what is said in `scope`: the room's space, or the one person it was said in private with."""
-    return Scope(scope.space, person=None if scope.channel or scope.sees_all else scope.person)
+    if scope.channel or scope.sees_all or scope.person is None:
+        return everyone_in(scope.space)
+    return Scope(scope.space, person=scope.person)
 
 
 def within(inner: Scope, outer: Scope) -> bool:

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
 from reverie.errors import NotFound
 from reverie.memory.language import terms
 from reverie.memory.scope import Scope
-from reverie.memory.trace import MICROSECOND, Memory, Sighting, from_micros, micros, new_tail
+from reverie.memory.trace import MICROSECOND, Memory, Sighting, from_micros, micros, new_tail, stamped
 from reverie.memory.working import State
 from reverie.store.base import Dump, Held, Record, Vector, barred_by, check_vectors, indexed_text, key_of, refusal, unit
-from reverie.store.sqlite.view import Bind, SqliteView, state_key, write_source
+from reverie.store.sqlite.view import Bind, SqliteView, compact, state_key, write_source
 
 if TYPE_CHECKING:
     import apsw
@@ -27,19 +26,28 @@ class SqliteDraft(SqliteView):
 
     def __init__(self, file: SpaceFile, connection: apsw.Connection, secret: bytes, by: str, why: str, now: datetime) -> None:
         super().__init__(file, connection)
-        last = self.rows("SELECT seq, at FROM commits ORDER BY seq DESC LIMIT 1")
-        self.seq_now = last[0][0] + 1 if last else 1
-        self.at = max(now, from_micros(last[0][1]) + MICROSECOND) if last else now
+        # One look for all that nearly every commit would ask one by one.
+        (last_seq, last_at, epoch, self._any_erased, self._any_people), *_ = self.rows(
+            "SELECT (SELECT max(seq) FROM commits), (SELECT at FROM commits ORDER BY seq DESC LIMIT 1),"
+            " (SELECT value FROM meta WHERE name = 'epoch'),"
+            " EXISTS (SELECT 1 FROM tombstones), EXISTS (SELECT 1 FROM state WHERE kind = 'person')"
+        )
+        if epoch != file.scopes_epoch:  # an erase may have taken scopes away
+            file.scopes, file.scopes_epoch = {}, epoch
+        self.seq_now = (last_seq or 0) + 1
+        self.at = now if last_at is None else max(now, from_micros(last_at) + MICROSECOND)
         self.commit_tail = new_tail(self.at)
         self.changed = False
         self._secret, self._by, self._why = secret, by, why
         self._ordinal = 0
         self._scopes: dict[Scope, int] = {}
-        self._tombstones: bool | None = None
 
     @property
     def commit_id(self) -> str | None:
         return self.full("c", self.commit_tail) if self.changed else None
+
+    def state(self, kind: str, place: Scope, name: str = "") -> State | None:
+        return None if kind == "person" and not self._any_people else super().state(kind, place, name)
 
     def begin(self) -> None:
         """Write the commit's own row, once something is to belong to it."""
@@ -60,14 +68,8 @@ class SqliteDraft(SqliteView):
             if last:
                 version = last[0][0] + 1
                 self._retire(memory.id)
-        memory = replace(
-            memory,
-            id=memory.id or self.full("m", new_tail(self.at, self._ordinal)),
-            version=version,
-            recorded_at=self.at,
-            retired_at=None,
-            commit=self.full("c", self.commit_tail),
-        )
+        id = memory.id or self.full("m", new_tail(self.at, self._ordinal))
+        memory = stamped(memory, id, version, self.at, self.full("c", self.commit_tail))
         self._ordinal += 1
         self.insert(Record(memory, key_of(memory), self.seq_now, None))
         return memory
@@ -79,9 +81,7 @@ class SqliteDraft(SqliteView):
 
     def is_barred(self, memory: Memory) -> bool:
         """Tell whether a memory was erased here."""
-        if self._tombstones is None:
-            self._tombstones = bool(self.value("SELECT EXISTS (SELECT 1 FROM tombstones)"))
-        if not self._tombstones:
+        if not self._any_erased:
             return False
         marks = barred_by(self._secret, memory)
         return bool(self.value(f"SELECT EXISTS (SELECT 1 FROM tombstones WHERE mark IN ({','.join('?' * len(marks))}))", marks))
@@ -110,18 +110,21 @@ class SqliteDraft(SqliteView):
         self.rows(f"INSERT INTO {table}(rowid, terms) VALUES(?, ?)", (v, " ".join(terms(indexed_text(memory)))))
 
     def _scope(self, scope: Scope) -> int:
-        """Return the number of a scope; looked up anew in each commit, since an erase may have taken it away."""
-        if scope not in self._scopes:
+        """Return the number of a scope. One made in this commit is not kept beyond it: the commit may yet fail."""
+        known = self._scopes.get(scope) or self._file.scopes.get(scope)
+        if known is None:
             parts = (scope.channel, scope.session, scope.person)
-            found = self.value(
+            known = self.value(
                 "SELECT n FROM scopes WHERE ifnull(channel, '') = ? AND ifnull(session, '') = ? AND ifnull(person, '') = ?",
                 tuple(part or "" for part in parts),
             )
-            if found is None:
+            if known is not None:
+                self._file.scopes[scope] = known
+            else:
                 self.rows("INSERT INTO scopes(channel, session, person) VALUES(?, ?, ?)", parts)
-                found = self._connection.last_insert_rowid()
-            self._scopes[scope] = found
-        return self._scopes[scope]
+                known = self._connection.last_insert_rowid()
+                self._scopes[scope] = known
+        return known
 
     def retire(self, id: str) -> None:
         if not self._retire(id):
@@ -253,4 +256,4 @@ def _micros(moment: datetime | None) -> int | None:
 
 def _json(value: object) -> str | None:
     """Return JSON; None for what is empty, so that plain rows stay small."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":")) if value else None
+    return compact(value) if value else None

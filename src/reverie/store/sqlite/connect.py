@@ -24,6 +24,7 @@ import apsw
 from reverie.errors import Busy, Damaged, Full, ReadOnly, SchemaTooNew, StoreError
 from reverie.memory.language import VERSION as TERMS_VERSION
 from reverie.memory.language import terms
+from reverie.memory.scope import Scope
 from reverie.memory.trace import space_mark
 from reverie.store.base import searchable
 from reverie.store.sqlite.schema import APPLICATION_ID, STEPS
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 
 MAX_OPEN = 24
 BUSY_MS = 60_000
-READER_CACHE_KIB = 4_000
+READER_CACHE_KIB = 2_000
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
 CHECKED_WHOLE = 1 << 20  # files up to this size are checked when first opened; larger ones when health() asks
 
@@ -47,6 +48,8 @@ class SpaceFile:
         self.mark = space_mark(space)
         self.lock = threading.RLock()
         self.caches: dict[tuple[str, str], Cache] = {}
+        self.scopes: dict[Scope, int] = {}  # numbers of scopes, as of `scopes_epoch`; only for who holds `lock`
+        self.scopes_epoch = -1
         self.caches_lock = threading.Lock()  # not `lock`: an erase holds that while it waits for readers to end
         self.users = 0
         self._writer: apsw.Connection | None = None

@@ -3,8 +3,9 @@
 One transaction writes the tombstones and empties every place of `PLACES`, so that an erase has happened whole or not at all,
 and nobody can draw on what is going while it goes. The full-text indexes are merged in it, since FTS5 keeps deleted words until
 then. What is left after that is bytes that no query sees: the log is folded into the file and cut to nothing, and the raw file
-is searched for what should be gone. About one text in a thousand survives in the gaps of pages: only then is the file
-rebuilt. A mark in the file says that this is still to be done; whoever opens it after a crash does it.
+is searched for what should be gone. About one text in a thousand survives in the gaps of pages: only then is a large file
+rebuilt; a small one always is, which takes no longer than the search. A mark in the file says that this is still to be
+done; whoever opens it after a crash does it.
 """
 
 from __future__ import annotations
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
 PATIENCE_S = 2.0  # how long to wait for readers of this and other processes to end
 PIECE = 48
 CHUNK = 1 << 22
+REBUILT_AT_ONCE = 8 << 20  # bytes; up to here a rebuild takes no longer than a search, and leaves no gap at all
 _AFTER_COMMIT = ("log", "gaps")
 
 
@@ -114,7 +116,7 @@ def sweep(file: SpaceFile, aside: Path, needles: set[bytes] | None = None) -> tu
     step("folded")
     # Without needles there is nothing to search for: rebuild. A rebuilt file holds live rows only, so what would still be
     # found in it is somebody else's.
-    if needles is None or found_in(needles, file.path):
+    if needles is None or file.path.stat().st_size <= REBUILT_AT_ONCE or found_in(needles, file.path):
         connection.execute("VACUUM")
         step("rebuilt")
         if not _fold_log(connection):

@@ -21,7 +21,7 @@ CREATE TABLE commits(
 CREATE TABLE scopes(n INTEGER PRIMARY KEY, channel TEXT, session TEXT, person TEXT);
 CREATE UNIQUE INDEX scopes_parts ON scopes(ifnull(channel, ''), ifnull(session, ''), ifnull(person, ''));
 CREATE TABLE versions(
-    v INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL, version INTEGER NOT NULL, kind TEXT NOT NULL,
+    v INTEGER PRIMARY KEY, id TEXT NOT NULL, version INTEGER NOT NULL, kind TEXT NOT NULL,
     audience INTEGER NOT NULL, origin INTEGER NOT NULL, subject TEXT, trust TEXT NOT NULL, confidence REAL NOT NULL,
     pinned INTEGER NOT NULL, happened INTEGER, valid_from INTEGER, valid_until INTEGER,
     added_seq INTEGER NOT NULL, retired_seq INTEGER, key BLOB);

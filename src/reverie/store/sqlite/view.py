@@ -471,6 +471,7 @@ def state_key(kind: str, place: Scope, name: str) -> tuple[str, str, str, str, s
 
 
 _NOWHERE = Source()
+compact = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode  # made once: json.dumps makes one a call
 
 
 def read_source(value: str | None) -> Source:
@@ -489,7 +490,7 @@ def write_source(source: Source) -> str | None:
     if source == _NOWHERE:
         return None
     parts = [source.message_ids, source.memory_ids, source.quote, source.place]
-    return json.dumps(parts, ensure_ascii=False, separators=(",", ":"))
+    return compact(parts)
 
 
 def let_go_of_scopes() -> None:
