@@ -32,7 +32,7 @@ from reverie.store.sqlite.schema import APPLICATION_ID, STEPS
 if TYPE_CHECKING:
     from reverie.store.sqlite.vectors import Cache
 
-MAX_OPEN = 24
+MAX_OPEN = 16
 BUSY_MS = 60_000
 READER_CACHE_KIB = 2_000
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
