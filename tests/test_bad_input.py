@@ -73,7 +73,7 @@ class Wrong:
 
 
 def _bench(home: str, folder: Path) -> Bench:
-    mind = reverie.open(home, clock=lambda: NOW)
+    mind = reverie.open(home, clock=lambda: NOW, embedder="none")
     turn = mind.observe("Ana moved to Oaxaca in May", speaker="Ana", message_id="m1")
     fact = mind.remember("Ana lives in Oaxaca", subject="ana", source=Source(memory_ids=(turn.id,)))
     forgotten = mind.remember("The office is in Madrid")
@@ -161,7 +161,7 @@ def _seen(bench: Bench) -> object:
         owner = Scope.owner(space)
         with store.reading(space) as view:
             vectors = view.search_vectors([1.0, 0.0, 0.0], "tiny", "turn", Where(owner), 10)
-            states.append((view.states(owner), view.copies(), len(vectors)))
+            states.append((view.states(owner), view.copies(), len(vectors.matches)))
     return (
         spaces,
         [list(bench.mind.scan(Scope.owner(space), retired=True)) for space in spaces],
@@ -584,8 +584,8 @@ def _changes() -> Iterator[Wrong]:
 
 
 def _questions() -> Iterator[Wrong]:
-    yield Wrong("recall: an empty cue", lambda b: b.mind.recall(""), BadInput, "say what to recall, or give kinds")
-    yield Wrong("recall: a blank cue", lambda b: b.mind.recall(" \n"), BadInput, "say what to recall, or give kinds")
+    yield Wrong("recall: an empty cue", lambda b: b.mind.recall(""), BadInput, "say what to recall, or give vector")
+    yield Wrong("recall: a blank cue", lambda b: b.mind.recall(" \n"), BadInput, "say what to recall, or give vector")
     yield Wrong("recall: an empty subject", lambda b: b.mind.recall("x", subject=""), BadInput, "leave it out")
     yield Wrong("recall: a session of two lines", lambda b: b.mind.recall("x", session="a\nb"), BadInput, "printable line")
     yield Wrong("recall: a tag that is a number", lambda b: b.mind.recall("x", tags=[7]), BadInput, "tags must be a str")
@@ -606,7 +606,7 @@ def _vectors() -> Iterator[Wrong]:
     yield Wrong("a vector too long to keep", lambda b: keep(b, [1.0] * 4), BadInput, "use the same model")
     yield Wrong("a vector with NaN to keep", lambda b: keep(b, [1.0, float("nan"), 0.0]), BadInput, "not finite")
     yield Wrong("a vector with infinity to keep", lambda b: keep(b, [1.0, float("inf"), 0.0]), BadInput, "not finite")
-    yield Wrong("a vector of an unknown grain", lambda b: keep(b, [1.0, 0.0, 0.0], "chunky"), BadInput, "nearest is 'chunk'")
+    yield Wrong("a vector of an unknown grain", lambda b: keep(b, [1.0, 0.0, 0.0], "windowy"), BadInput, "nearest is 'window'")
     yield Wrong("a vector too short to look for", lambda b: look(b, [1.0, 0.0]), BadInput, "use the same model")
     yield Wrong("a vector with NaN to look for", lambda b: look(b, [1.0, float("nan"), 0.0]), BadInput, "not finite")
     yield Wrong(
@@ -742,12 +742,12 @@ def test_rows_of_rubbish_are_counted_as_failed_and_the_good_ones_kept(bench: Ben
 
 def test_a_naive_clock_is_refused_at_its_first_use(tmp_path: Path) -> None:
     for home in (":memory:", tmp_path / "home"):
-        with reverie.open(home, clock=lambda: NAIVE) as mind, pytest.raises(BadInput, match="no time zone; write"):
+        with reverie.open(home, clock=lambda: NAIVE, embedder="none") as mind, pytest.raises(BadInput, match="no time zone; write"):
             mind.observe("hello there")
 
 
 def test_a_mind_in_memory_cannot_be_backed_up(tmp_path: Path) -> None:
-    with reverie.open(":memory:") as mind:
+    with reverie.open(":memory:", embedder="none") as mind:
         mind.observe("hello there")
         with pytest.raises(BadInput, match=r"use export\(\)"):
             mind.backup(tmp_path / "x.zip")
@@ -755,7 +755,7 @@ def test_a_mind_in_memory_cannot_be_backed_up(tmp_path: Path) -> None:
 
 
 def test_a_backup_goes_into_a_file_in_a_folder_that_is_there(tmp_path: Path) -> None:
-    with reverie.open(tmp_path / "home") as mind:
+    with reverie.open(tmp_path / "home", embedder="none") as mind:
         with pytest.raises(BadInput, match="give the name of a file"):
             mind.backup(tmp_path)
         with pytest.raises(BadInput, match="make it first"):
@@ -766,9 +766,10 @@ def test_a_backup_goes_into_a_file_in_a_folder_that_is_there(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        ({"embedder": "openai:small"}, "use 'local' or 'none'"),
-        ({"embedder": None}, "use 'local' or 'none'"),
-        ({"settings": {}}, "settings is not supported yet; leave it out"),
+        ({"embedder": "openai:"}, "embedder"),
+        ({"embedder": "locl"}, "nearest is 'local'"),
+        ({"embedder": None}, "embedder"),
+        ({"settings": {}}, "settings must be a reverie.config.Settings"),
         ({"model": "ollama:x"}, "model is not supported yet; leave it out"),
         ({"passphrase": "open sesame"}, "passphrase is not supported yet; leave it out"),
         ({"clock": NOW}, "clock must be a callable"),
@@ -795,9 +796,9 @@ def test_a_home_that_is_a_file_is_refused_and_left_alone(tmp_path: Path) -> None
     home = tmp_path / "notes.txt"
     home.write_text("mine")
     with pytest.raises(StoreError, match="give a folder"):
-        reverie.open(home)
+        reverie.open(home, embedder="none")
     with pytest.raises(ReadOnly, match="choose another home"):
-        reverie.open(home / "deeper")
+        reverie.open(home / "deeper", embedder="none")
     assert home.read_text() == "mine"
 
 
@@ -828,7 +829,7 @@ CLOSED: dict[str, Callable[[Any, str, str], object]] = {
 
 @pytest.mark.parametrize("home", [":memory:", "folder"])
 def test_a_closed_mind_says_so_whatever_is_asked(tmp_path: Path, home: str) -> None:
-    mind = reverie.open(home if home == ":memory:" else tmp_path / "home")
+    mind = reverie.open(home if home == ":memory:" else tmp_path / "home", embedder="none")
     id = mind.observe("hello there", message_id="m1").id
     mind.export(tmp_path / "all.jsonl")
     mind.close()
@@ -868,7 +869,7 @@ def test_hostile_space_names_work_and_stay_inside_the_home(tmp_path: Path) -> No
     outside = tmp_path / "outside.txt"
     outside.write_text("untouched")
     home = tmp_path / "home"
-    with reverie.open(home) as mind:
+    with reverie.open(home, embedder="none") as mind:
         for what, space in HOSTILE.items():
             kept = mind.observe(f"said in {what}, among other things", scope=Scope(space), message_id="m1")
             assert [hit.memory.id for hit in mind.recall("said", scope=Scope(space)).hits] == [kept.id]
@@ -877,7 +878,7 @@ def test_hostile_space_names_work_and_stay_inside_the_home(tmp_path: Path) -> No
         assert mind.health().healthy
         assert {space.space for space in mind.status().spaces} == set(HOSTILE.values())
         mind.backup(tmp_path / "all.zip")
-    with reverie.open(home) as mind:
+    with reverie.open(home, embedder="none") as mind:
         for space in HOSTILE.values():
             (memory,) = mind.scan(Scope(space))
             assert mind.erase(memory.id).pending == ()
@@ -894,7 +895,7 @@ def test_hostile_space_names_work_and_stay_inside_the_home(tmp_path: Path) -> No
 
 def test_names_that_differ_in_case_are_two_spaces_and_in_normal_form_one(tmp_path: Path) -> None:
     for home in (":memory:", tmp_path / "home"):
-        with reverie.open(home) as mind:
+        with reverie.open(home, embedder="none") as mind:
             mind.observe("said in small letters", scope=Scope("café"))
             mind.observe("said in capitals", scope=Scope("CAFÉ"))
             mind.observe("said with the accent apart", scope=Scope(unicodedata.normalize("NFD", "café")))
@@ -914,7 +915,7 @@ def test_names_that_differ_in_case_are_two_spaces_and_in_normal_form_one(tmp_pat
 @pytest.fixture
 def kept(tmp_path: Path) -> Path:
     """A closed home, and beside it a good backup."""
-    with reverie.open(tmp_path / "home") as mind:
+    with reverie.open(tmp_path / "home", embedder="none") as mind:
         mind.observe("Ana moved to Oaxaca in May")
         mind.observe("the guild meets on Mondays", scope=Scope("guild-1"))
         mind.backup(tmp_path / "good.zip")
@@ -1025,7 +1026,7 @@ def _written(path: Path, content: bytes) -> Path:
 
 
 def _exported(folder: Path) -> Path:
-    with reverie.open(":memory:") as mind:
+    with reverie.open(":memory:", embedder="none") as mind:
         mind.observe("hello there")
         return mind.export(folder / "x.jsonl")
 
@@ -1057,13 +1058,13 @@ def test_recover_refuses_what_is_no_path(kept: Path, path: Any) -> None:
 
 
 def test_a_home_that_is_open_is_not_recovered_into(kept: Path) -> None:
-    with reverie.open(kept / "home") as mind:
+    with reverie.open(kept / "home", embedder="none") as mind:
         with pytest.raises(Busy, match="close it first"):
             reverie.recover(kept / "good.zip", kept / "home")
         assert len(list(mind.scan())) == 2
         assert mind.observe("still usable").version == 1
     assert set(reverie.recover(kept / "good.zip", kept / "home")) == {"default", "guild-1"}
-    with reverie.open(kept / "home") as mind:
+    with reverie.open(kept / "home", embedder="none") as mind:
         assert len(list(mind.scan())) == 1
 
 
@@ -1086,7 +1087,7 @@ def test_copies_of_a_space_file_under_another_name_are_not_taken_for_the_space(k
     spaces = kept / "home" / "spaces"
     (original,) = spaces.glob("default.*.db")
     shutil.copy(original, spaces / "copy-of-default.db")
-    with reverie.open(kept / "home") as mind:
+    with reverie.open(kept / "home", embedder="none") as mind:
         assert len(list(mind.scan())) == 2
         assert [space.space for space in mind.status().spaces].count("default") == 1
         health = mind.health()
@@ -1107,6 +1108,6 @@ def test_messages_about_broken_text_can_be_printed(bench: Bench) -> None:
 
 
 def test_writing_about_a_nul_is_not_a_nul() -> None:
-    with reverie.open(":memory:") as mind:
+    with reverie.open(":memory:", embedder="none") as mind:
         about = {"note": "it is written \\u0000", "slash": "\\"}
         assert mind.remember("how JSON writes it", extra=about).extra == about

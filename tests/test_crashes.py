@@ -23,7 +23,7 @@ WRITER = """
     import os, sys
     import reverie
     home, number = sys.argv[1], int(sys.argv[2])
-    mind = reverie.open(home)
+    mind = reverie.open(home, embedder="none")
     os.write(1, b"open\\n")
     def word(number, n=0):
         return "q" + "".join("bcdfghjklm"[int(digit)] for digit in f"{number:06}{n:02}")
@@ -106,7 +106,7 @@ def kill_again_and_again(home: Path, rounds: int, seed: int) -> tuple[int, int]:
         given = kill_after(writer, chance.randrange(12), chance.random() * 0.02)
         assert given == list(range(acknowledged, acknowledged + len(given)))
         last, acknowledged = acknowledged, acknowledged + len(given)
-        with reverie.open(home) as mind:
+        with reverie.open(home, embedder="none") as mind:
             kept = check(mind, acknowledged, last)
             under_way += kept > sum(len(names_of(number)) for number in range(acknowledged))
     return acknowledged, under_way
@@ -127,7 +127,7 @@ SPACES = """
     import os, sys
     import reverie
     from reverie import Scope
-    mind = reverie.open(sys.argv[1])
+    mind = reverie.open(sys.argv[1], embedder="none")
     mind.recall("warm")
     os.write(1, b"open\\n")
     for number in range(1_000):
@@ -143,7 +143,7 @@ def kill_while_spaces_are_made(folder: Path, rounds: int, seed: int) -> int:
         home = folder / f"home-{turn % 3}"  # some rounds find what earlier ones left
         longer_s = chance.random() * (0.03 if turn % 2 else 0.1)
         given = kill_after(start(SPACES, home), 0 if turn % 2 else chance.randrange(5), longer_s)
-        with reverie.open(home) as mind:
+        with reverie.open(home, embedder="none") as mind:
             assert mind.health().healthy
             there = {space.space for space in mind.status().spaces}
             assert there >= {f"space {number}" for number in given}
@@ -174,7 +174,7 @@ NURSERY = """
     import reverie, reverie.upkeep, reverie.store.sqlite.recovery
     from reverie import Scope
     folder, what = Path(sys.argv[1]), sys.argv[2]
-    with reverie.open(folder / "warm") as mind:
+    with reverie.open(folder / "warm", embedder="none") as mind:
         mind.observe("warm")
     EVENTS = {"open", "os.link", "os.rename", "os.remove", "os.mkdir", "os.rmdir", "os.chmod", "os.truncate", "shutil.copyfile"}
 
@@ -193,13 +193,13 @@ NURSERY = """
         if what == "recover":
             reverie.recover(folder / "all.zip", home)
         elif what == "backup":
-            with reverie.open(home) as mind:
+            with reverie.open(home, embedder="none") as mind:
                 mind.backup(home / "copy.zip")
         elif what == "export":
-            with reverie.open(home) as mind:
+            with reverie.open(home, embedder="none") as mind:
                 mind.export(home / "copy.jsonl")
         else:
-            with reverie.open(home) as mind:
+            with reverie.open(home, embedder="none") as mind:
                 mind.observe("said first", scope=Scope("fine"), message_id="m1")
 
     for step in range(1, 200):
@@ -237,7 +237,7 @@ def stopped_at_every_step(folder: Path, what: str) -> list[Path]:
 def test_the_first_write_of_all_killed_at_any_step_leaves_a_home_that_works(tmp_path: Path) -> None:
     homes = stopped_at_every_step(tmp_path, "write")
     for home in homes:
-        with reverie.open(home) as mind:
+        with reverie.open(home, embedder="none") as mind:
             assert [memory.text for memory in mind.scan(Scope("fine"))] in ([], ["said first"])
             mind.observe("said first", scope=Scope("fine"), message_id="m1")
             assert [memory.text for memory in mind.scan(Scope("fine"))] == ["said first"]
@@ -248,7 +248,7 @@ def test_the_first_write_of_all_killed_at_any_step_leaves_a_home_that_works(tmp_
 
 def _two_states(folder: Path) -> None:
     """Make a home that was written after its backup, the last commits still in the log of a process that was killed."""
-    with reverie.open(folder / "home") as mind:
+    with reverie.open(folder / "home", embedder="none") as mind:
         for space in ("fine", "other"):
             mind.observe("said before", scope=Scope(space))
         mind.backup(folder / "all.zip")
@@ -256,7 +256,7 @@ def _two_states(folder: Path) -> None:
         """
         import os, signal, sys
         import reverie
-        mind = reverie.open(sys.argv[1])
+        mind = reverie.open(sys.argv[1], embedder="none")
         for space in ("fine", "other"):
             mind.observe("said after", scope=reverie.Scope(space))
         os.kill(os.getpid(), signal.SIGKILL)
@@ -272,14 +272,14 @@ def test_a_recovery_killed_at_any_step_leaves_each_space_as_it_was_or_as_it_is_t
     _two_states(tmp_path)
     seen = set()
     for home in stopped_at_every_step(tmp_path, "recover"):
-        with reverie.open(home) as mind:
+        with reverie.open(home, embedder="none") as mind:
             assert mind.health().healthy
             for space in ("fine", "other"):
                 kept = tuple(memory.text for memory in mind.scan(Scope(space)))
                 assert kept in (("said before",), ("said before", "said after"))
                 seen.add(kept)
         reverie.recover(tmp_path / "all.zip", home)
-        with reverie.open(home) as mind:
+        with reverie.open(home, embedder="none") as mind:
             assert [memory.text for memory in mind.scan(Scope("fine"))] == ["said before"]
         assert not list(home.glob(".recover-*"))
     assert len(seen) == 2
@@ -293,12 +293,12 @@ def test_a_copy_killed_at_any_step_is_whole_or_absent(tmp_path: Path, what: str)
     for home in stopped_at_every_step(tmp_path, what):
         if (home / name).exists():
             whole += 1
-            with reverie.open(":memory:" if what == "export" else tmp_path / f"new-{whole}") as mind:
+            with reverie.open(":memory:" if what == "export" else tmp_path / f"new-{whole}", embedder="none") as mind:
                 if what == "export":
                     assert mind.load(home / name).added == 4
             if what == "backup":
                 assert reverie.recover(home / name, tmp_path / f"new-{whole}") == ("fine", "other")
-        with reverie.open(home) as mind:
+        with reverie.open(home, embedder="none") as mind:
             assert mind.health().healthy
             assert [memory.text for memory in mind.scan(Scope("fine"))] == ["said before", "said after"]
     assert whole

@@ -153,6 +153,8 @@ def _said(mind: Mind, words: Words, number: int, person: str | None, shared: str
         mind.forget(other.id, reason=f"because somebody said {text}")
     if person:
         mind.people.alias(person, f"the {core} family", scope=here)
+    if sort != 6:
+        mind.recall(f"what about {core}?", scope=here)
     group.root = root.id
     group.ids.insert(0, root.id)
     return group
@@ -162,7 +164,7 @@ def _embed(mind: Mind, words: Words, groups: list[Group]) -> None:
     active = [(group, memory) for group in groups for memory in _active(mind, group)]
     vectors = []
     for (group, memory), (near, neighbour) in zip(active, [*active[1:], active[0]], strict=True):
-        for grain in ("turn", "chunk", "window"):
+        for grain in ("turn", "window"):
             values = np.array([words.random.gauss(0, 1) for _ in range(16)], np.float32)
             raw = (values / np.linalg.norm(values)).astype(np.float16).tobytes()
             uses = ((neighbour.id, neighbour.version),) if grain == "window" else ()
@@ -275,6 +277,7 @@ def places(home: Path, groups: list[Group], second: Second) -> dict[str, int]:
         "sightings": cores(*read["sightings"]),
         "commits": cores(*read["commits"]) + sum(person in content for person in persons for content in read["commits"]),
         "state": cores(*read["state"]),
+        "recalls": cores(*(file.read_bytes() for file in home.glob("recalls.db*"))),
         "caches": second.holding(own),
         "log": cores(log.read_bytes() if log.exists() else b""),
         "gaps": cores(path.read_bytes()),
@@ -292,7 +295,7 @@ import reverie
 from reverie import Scope
 from reverie.store.base import Where
 
-mind = reverie.open(sys.argv[1])
+mind = reverie.open(sys.argv[1], embedder="none")
 store, owner = mind._store, Scope.owner("home")
 
 def caches():
@@ -302,7 +305,7 @@ for line in sys.stdin:
     word = line.strip()
     if word == "search":
         with store.reading("home") as view:
-            for grain in ("turn", "chunk", "window"):
+            for grain in ("turn", "window"):
                 view.search_vectors([1.0] * 16, "numbers-16", grain, Where(owner), 5)
     elif word == "idle":
         patience = threading.Event()
@@ -472,7 +475,7 @@ def test_a_process_that_asks_nothing_more_lets_go_of_erased_vectors_until_it_is_
         assert watching() == others
         for _ in range(2):
             with mind._store.reading(SPACE) as view:
-                assert view.search_vectors([1.0] * 16, MODEL, "turn", Where(OWNER), 5)
+                assert view.search_vectors([1.0] * 16, MODEL, "turn", Where(OWNER), 5).matches
         assert watching() == others + 1
         with Second(tmp_path) as second:
             second.ask("search")
@@ -595,7 +598,7 @@ def crashed(home: Path, root: str, name: str) -> None:
     assert died.returncode == -signal.SIGKILL, (name, died.stderr)
 
 
-STEPS = ("emptied", "noted", "aside", "folded", "swept")
+STEPS = ("emptied", "noted", "recalls", "aside", "folded", "swept")
 
 
 def test_every_step_of_an_erase_is_named_in_the_list_of_crashes() -> None:
@@ -921,7 +924,7 @@ def test_erasing_what_is_not_there_is_an_error_and_changes_nothing(mind: Mind) -
 
 def test_an_old_copy_does_not_bring_back_the_names_and_notes_of_an_erased_person(tmp_path: Path) -> None:
     ana, luis = Scope(SPACE, person="ana", session="s"), Scope(SPACE, person="luis", session="s")
-    with reverie.open(tmp_path / "home") as mind:
+    with reverie.open(tmp_path / "home", embedder="none") as mind:
         mind.observe("I keep bees on the roof", scope=ana)
         mind.observe("I keep goats in the yard", scope=luis)
         for person, name in (("ana", "Ana Zqbeekeeper"), ("luis", "Luis")):
@@ -933,7 +936,7 @@ def test_an_old_copy_does_not_bring_back_the_names_and_notes_of_an_erased_person
         mind.erase(person="ana", scope=OWNER)
 
     def look(home: Path) -> None:
-        with reverie.open(home) as mind:
+        with reverie.open(home, embedder="none") as mind:
             assert mind.people.find("Ana Zqbeekeeper", scope=ana) == ()
             assert mind.working(ana).get() is None
             assert mind.people.get("luis", scope=ana).name == "Luis"
@@ -945,6 +948,6 @@ def test_an_old_copy_does_not_bring_back_the_names_and_notes_of_an_erased_person
     reverie.recover(tmp_path / "old.backup", tmp_path / "home")
     look(tmp_path / "home")
     shutil.rmtree(tmp_path / "home" / "spaces")
-    with reverie.open(tmp_path / "home") as mind:
+    with reverie.open(tmp_path / "home", embedder="none") as mind:
         mind.load(tmp_path / "old.jsonl")
     look(tmp_path / "home")

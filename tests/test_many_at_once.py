@@ -27,7 +27,7 @@ WRITER = """
     import reverie
     home, name = sys.argv[1:3]
     stop = threading.Event()
-    mind = reverie.open(home)
+    mind = reverie.open(home, embedder="none")
     mind.recall("warm")
     print("ready", flush=True)
     sys.stdin.readline()
@@ -53,7 +53,7 @@ READER = """
     import reverie
     home = sys.argv[1]
     stop = threading.Event()
-    mind = reverie.open(home)
+    mind = reverie.open(home, embedder="none")
     mind.recall("warm")
     print("ready", flush=True)
     sys.stdin.readline()
@@ -120,7 +120,7 @@ def processes_at_once(home: Path, writers: int, readers: int, seconds: float) ->
         out, errors = process.communicate(timeout=120)
         assert process.returncode == 0, errors
         said.append(json.loads(out))
-    with reverie.open(home) as mind:
+    with reverie.open(home, embedder="none") as mind:
         found = Counter(memory.message_id for memory in mind.scan())
         health = mind.health()
         commits = mind.log(limit=10_000_000)
@@ -245,7 +245,7 @@ class Workers:
         values = [float(number + 1), float(turn % 5), 1.0]
         assert store.put_vectors("default", "tiny", [Vector(kept.id, 1, "turn", values)]) == 1
         with store.reading("default") as view:
-            found = view.search_vectors(values, "tiny", "turn", Where(Scope()), 5)
+            found = view.search_vectors(values, "tiny", "turn", Where(Scope()), 5).matches
             memories = view.fetch([match.key for match in found])
         assert memories
         assert all(memory.text.startswith("with a vector ") for memory in memories)
@@ -265,7 +265,7 @@ class Workers:
 
 
 def threads_at_once(home: Path | str, threads: int, seconds: float) -> str:
-    with reverie.open(home) as mind:
+    with reverie.open(home, embedder="none") as mind:
         workers = Workers(mind)
         with running([workers.worker(number) for number in range(threads)]) as stop:
             stop.wait(seconds)
@@ -287,7 +287,7 @@ def test_sixteen_threads_on_one_mind_for_twenty_seconds(tmp_path: Path) -> None:
 
 
 def two_minds(home: Path, seconds: float) -> int:
-    with reverie.open(home) as one, reverie.open(home) as other:
+    with reverie.open(home, embedder="none") as one, reverie.open(home, embedder="none") as other:
         workers = [Workers(one), Workers(other)]
         work = [workers[number % 2].worker(number) for number in range(6)]
         with running(work) as stop:
@@ -313,7 +313,7 @@ def test_two_minds_on_one_home_for_ten_seconds(tmp_path: Path) -> None:
 def many_spaces(home: Path, spaces: int, threads: int, seconds: float) -> int:
     """Let threads jump between more spaces than may be open at a time."""
     told = [list[str]() for _ in range(spaces)]
-    with reverie.open(home) as mind:
+    with reverie.open(home, embedder="none") as mind:
 
         def work(number: int) -> Callable[[threading.Event], None]:
             chance = random.Random(number)
@@ -364,7 +364,7 @@ ONCE = """
     import sys
     import reverie
     from reverie import Scope
-    with reverie.open(sys.argv[1]) as mind:
+    with reverie.open(sys.argv[1], embedder="none") as mind:
         print("ready", flush=True)
         sys.stdin.readline()
         kept = [mind.observe(f"{sys.argv[2]} in {n}", scope=Scope(f"space {n}")) for n in range(5)]
@@ -382,7 +382,7 @@ def test_processes_that_make_the_same_spaces_at_the_same_moment_share_them(tmp_p
     for process in everyone:
         out, errors = process.communicate(timeout=60)
         assert (process.returncode, out) == (0, "[True]\n"), errors
-    with reverie.open(home) as mind:
+    with reverie.open(home, embedder="none") as mind:
         for n in range(5):
             assert {memory.text for memory in mind.scan(Scope(f"space {n}"))} == {f"process {p} in {n}" for p in range(4)}
         assert mind.health().healthy
@@ -394,7 +394,7 @@ def test_what_is_written_after_an_erase_is_seen_by_processes_that_come_and_go(tm
     code = """
         import sys
         import reverie
-        with reverie.open(sys.argv[1]) as mind:
+        with reverie.open(sys.argv[1], embedder="none") as mind:
             mind.observe(sys.argv[2])
             print(sorted(memory.text for memory in mind.scan()))
     """
@@ -405,7 +405,7 @@ def test_what_is_written_after_an_erase_is_seen_by_processes_that_come_and_go(tm
         assert process.returncode == 0, errors
         return out.strip()
 
-    with reverie.open(tmp_path / "home") as mind:
+    with reverie.open(tmp_path / "home", embedder="none") as mind:
         secret = mind.observe("a secret that is to go away")
         mind.observe("1 here")
         assert mind.erase(secret.id).pending == ()
@@ -415,13 +415,13 @@ def test_what_is_written_after_an_erase_is_seen_by_processes_that_come_and_go(tm
         mind.observe("5 here")
         assert len(list(mind.scan())) == 5
     assert visit("6 visitor").count("visitor") == 3
-    with reverie.open(tmp_path / "home") as mind:
+    with reverie.open(tmp_path / "home", embedder="none") as mind:
         assert mind.health().healthy
         assert len(list(mind.scan())) == 6
 
 
 def test_a_mind_closed_while_threads_use_it_says_so_and_nothing_else(tmp_path: Path) -> None:
-    mind = reverie.open(tmp_path / "home")
+    mind = reverie.open(tmp_path / "home", embedder="none")
     said: list[str] = []
 
     def work(stop: threading.Event) -> None:
@@ -438,6 +438,6 @@ def test_a_mind_closed_while_threads_use_it_says_so_and_nothing_else(tmp_path: P
         while len(said) < 20 and not stop.is_set():
             stop.wait(0.01)
         mind.close()
-    with reverie.open(tmp_path / "home") as again:
+    with reverie.open(tmp_path / "home", embedder="none") as again:
         assert len(list(again.scan())) >= len(said)
         assert again.health().healthy

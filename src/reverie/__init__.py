@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from reverie.errors import StoreError as StoreError
     from reverie.errors import UndoConflict as UndoConflict
     from reverie.errors import WrongKey as WrongKey
+    from reverie.learn.embed import Settled as Settled
     from reverie.learn.ingest import Ingested as Ingested
     from reverie.memory.people import Person as Person
     from reverie.memory.scope import Scope as Scope
@@ -37,13 +38,17 @@ if TYPE_CHECKING:
     from reverie.memory.trace import Source as Source
     from reverie.memory.working import Working as Working
     from reverie.mind import Mind as Mind
-    from reverie.mind import Proof as Proof
-    from reverie.mind import Settled as Settled
     from reverie.mind import open as open
+    from reverie.models.base import Embedder as Embedder
+    from reverie.recall.explain import Explanation as Explanation
     from reverie.recall.explain import Hit as Hit
     from reverie.recall.explain import Recollection as Recollection
+    from reverie.recall.pack import Context as Context
+    from reverie.sleep.proposals import Proposal as Proposal
     from reverie.upkeep import Health as Health
     from reverie.upkeep import Loaded as Loaded
+    from reverie.upkeep import Proof as Proof
+    from reverie.upkeep import Reindexed as Reindexed
     from reverie.upkeep import Status as Status
     from reverie.upkeep import recover as recover
     from reverie.worker import aio as aio
@@ -52,8 +57,13 @@ _HOME = {
     "open": "mind",
     "Mind": "mind",
     "Ingested": "learn.ingest",
-    "Settled": "mind",
-    "Proof": "mind",
+    "Settled": "learn.embed",
+    "Proof": "upkeep",
+    "Reindexed": "upkeep",
+    "Embedder": "models.base",
+    "Explanation": "recall.explain",
+    "Context": "recall.pack",
+    "Proposal": "sleep.proposals",
     "aio": "worker",
     "recover": "upkeep",
     "Health": "upkeep",

@@ -7,60 +7,57 @@ place where parts are put together.
 from __future__ import annotations
 
 import os
+import secrets
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
+from contextlib import contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal
 
-from reverie import upkeep
-from reverie.errors import BadInput, NotFound
+from reverie import config, upkeep
+from reverie.errors import BadInput
 from reverie.learn import ingest, revise
+from reverie.learn.embed import Embedding, Settled
 from reverie.memory import check
 from reverie.memory.scope import Scope, asked_in
 from reverie.memory.trace import Commit, Diff, Memory, Source, space_mark, split_id
-from reverie.recall import words
+from reverie.models.base import Embedder
+from reverie.models.choose import embedder_from
+from reverie.recall import look
 from reverie.recall.cue import Between, where_of
-from reverie.recall.explain import Recollection
+from reverie.recall.explain import Explanation, Recollection, keep, no_recall, tell
+from reverie.recall.fuse import WEIGHTINGS
+from reverie.recall.pack import Context, pack
+from reverie.sleep import proposals
+from reverie.sleep.proposals import Proposal
 from reverie.state import Note, People, Recent, WorkingMemory
-from reverie.store.base import Draft, Store, View, Where
+from reverie.store.base import Draft, Store, View, Where, asked_from
 
-PAGE = 500
 LAST_MOMENT = datetime.max.replace(tzinfo=UTC) - timedelta(days=1)
-WEIGHTINGS = ("default",)
+CONTEXT_HITS = 60
 
 AsOf = datetime | str
-
-
-@dataclass(frozen=True, slots=True)
-class Settled:
-    """What is still to be learned or embedded."""
-
-    pending: int
-    failed: int
-
-
-@dataclass(frozen=True, slots=True)
-class Proof:
-    """What an erase did: memories gone, places looked through, places a reader still holds, copies out of reach."""
-
-    erased: tuple[str, ...]
-    checked: tuple[str, ...]
-    pending: tuple[str, ...]
-    unreachable: tuple[str, ...]
-    commit: str | None = None
 
 
 class Mind:
     """A memory: what was said, what is known, and the verbs on it."""
 
-    def __init__(self, store: Store, clock: Callable[[], datetime], home: Path | None) -> None:
+    def __init__(
+        self,
+        store: Store,
+        clock: Callable[[], datetime],
+        home: Path | None,
+        embedder: Embedder | None = None,
+        background: bool = True,
+    ) -> None:
         self._store = store
         self._clock = clock
         self.home = home
         self.people = People(store, self._now)
+        self._embedding = Embedding(store, embedder, background)
+        self._key = secrets.token_bytes(16)
 
     # write
 
@@ -83,7 +80,7 @@ class Mind:
             text, scope=here, now=self._now(), speaker=speaker, role=role, at=at, message_id=message_id,
             reply_to=reply_to, trust=trust, audience=audience, attachments=attachments,
         )  # fmt: skip
-        with self._store.writing(here.space, _by(here), ingest.OBSERVED, said.recorded_at) as draft:
+        with self._changing(here, ingest.OBSERVED, said.recorded_at) as draft:
             return ingest.keep_turn(draft, said, here)[0]
 
     def observe_many(
@@ -93,7 +90,11 @@ class Mind:
         progress: Callable[[int], object] | None = None,
     ) -> ingest.Ingested:
         """Keep many turns, one commit per space and thousand: dicts with `observe`'s names, or `{"role", "content"}`."""
-        return ingest.take_in(self._store, turns, asked_in(scope), self._now, progress)
+        here = asked_in(scope)
+        done = ingest.take_in(self._store, turns, here, self._now, progress)
+        for mark in {commit.split("-")[1] for commit in done.commits}:
+            self._embedding.notice(self._store.space_of(mark) or here.space)
+        return done
 
     def remember(
         self,
@@ -119,7 +120,7 @@ class Mind:
             happened_at=happened_at, valid_from=valid_from, valid_until=valid_until, source=source, trust=trust,
             audience=audience, extra=extra,
         )  # fmt: skip
-        with self._store.writing(here.space, _by(here), "remembered", told.recorded_at) as draft:
+        with self._changing(here, "remembered", told.recorded_at) as draft:
             return ingest.keep_thing(draft, told, here)
 
     def retract(self, message_id: str, scope: Scope | None = None) -> Commit:
@@ -128,7 +129,7 @@ class Mind:
 
     def settle(self, timeout_s: float | None = None) -> Settled:
         """Wait until what was observed is learned and embedded."""
-        return Settled(0, 0)
+        return self._embedding.settle(None if timeout_s is None else check.seconds(timeout_s, "timeout_s"))
 
     # read
 
@@ -149,20 +150,48 @@ class Mind:
         weighting: str = "default",
     ) -> Recollection:
         """Return what comes to mind; an empty cue with a filter lists the newest that fit."""
-        if not isinstance(cue, str):
-            raise BadInput(f"the cue must be a str, not {type(cue).__name__}")
-        if cue.strip():
-            check.text(cue, "the cue")
-        check.one_of(weighting, WEIGHTINGS, "weighting")
-        if vector is not None:
-            raise BadInput("this mind has no embedder to compare a vector with; leave vector out")
+        check.cue(cue)
+        weights = WEIGHTINGS[check.one_of(weighting, WEIGHTINGS, "weighting")]
         where = where_of(asked_in(scope), kinds, tags, subject, session, between)
-        if not cue.strip() and where == Where(where.scope):
-            raise BadInput("the cue is empty; say what to recall, or give kinds, tags, subject, session or between")
+        if not cue.strip() and vector is None and where == Where(where.scope):
+            raise BadInput("the cue is empty; say what to recall, or give vector, kinds, tags, subject, session or between")
         limit, now = check.count(limit, "limit"), check.optional_moment(now, "now")
+        meaning = look.meaning_of(cue, vector, self._embedding)
         with self._store.reading(where.scope.space) as view:
             where, moment = self._at(view, where, as_of)
-            return words.recall(view, cue, where, limit, now or moment or self._now(), strict)
+            found = look.recall(view, cue, meaning, where, limit, now or moment or self._now(), strict, weights)
+        if found.arms["meaning"] == "pending":
+            self._embedding.notice(where.scope.space)
+        self._store.keep_recall(keep(found, where.scope, self._now()))
+        return found
+
+    def context(
+        self,
+        cue: str,
+        scope: Scope | None = None,
+        budget: int = 2000,
+        profile: str = "default",
+        now: datetime | None = None,
+        as_of: AsOf | None = None,
+    ) -> Context:
+        """Return what comes to mind as lines for a prompt, within a budget of tokens."""
+        check.one_of(profile, ("default",), "profile")
+        found = self.recall(cue, scope, limit=CONTEXT_HITS, now=now, as_of=as_of)
+        return pack(found.hits, check.count(budget, "budget"), found.id, self._key)
+
+    def why(self, id: str, scope: Scope | None = None) -> Explanation:
+        """Return how a recall came out as it did."""
+        here = self._scope_of(id, scope, "r")
+        recalled = self._store.recalled(id)
+        if recalled is None or not asked_from(here, recalled):
+            raise no_recall(id)
+        with self._store.reading(here.space) as view:
+            memories = {one: memory for one in recalled.ids if (memory := view.get(one, Where(recalled.scope)))}
+        return tell(recalled, memories)
+
+    def last_recall(self, scope: Scope | None = None) -> str | None:
+        """Return the id of the last recall asked here, for `why`; for an owner's scope the last in the space."""
+        return self._store.last_recalled(asked_in(scope))
 
     def get(self, id: str, version: int | None = None, as_of: AsOf | None = None, scope: Scope | None = None) -> Memory:
         """Return a memory: as it is now, as it was believed at a moment, or one version of it."""
@@ -171,16 +200,9 @@ class Mind:
             raise BadInput("give version or as_of, not both")
         with self._store.reading(here.space) as view:
             if version is not None:
-                found = [memory for memory in view.history(id, here) if memory.version == check.count(version, "version")]
-                if not found:
-                    raise NotFound(f"no version {version} of memory {id!r} here; history() lists them")
-                return found[0]
-            if as_of is None:
-                return revise.active(view, id, here)
-            memory = view.get(id, self._at(view, Where(here), as_of)[0])
-            if memory is None:
-                raise revise.unknown(id)
-            return memory
+                return revise.version(view, id, here, check.count(version, "version"))
+            where, _ = self._at(view, Where(here), as_of)
+            return revise.active(view, id, here) if as_of is None else revise.believed(view, id, where)
 
     def scan(
         self,
@@ -203,16 +225,7 @@ class Mind:
         with self._store.reading(where.scope.space) as view:
             # Pages are read one by one, but all as of the first: a long listing keeps no transaction open.
             where = replace(where, at=view.last_seq()) if as_of is None else self._at(view, where, as_of)[0]
-        return self._pages(where, after, left)
-
-    def _pages(self, where: Where, after: str | None, left: int | None) -> Iterator[Memory]:
-        while left is None or left > 0:
-            with self._store.reading(where.scope.space) as view:
-                page = view.scan(where, after, PAGE if left is None else min(PAGE, left))
-            yield from page
-            if len(page) < PAGE:
-                return
-            after, left = page[-1].id, None if left is None else left - len(page)
+        return upkeep.pages(self._store, where, after, left)
 
     def history(self, id: str, scope: Scope | None = None) -> tuple[Memory, ...]:
         """Return every version of a memory, oldest first."""
@@ -237,14 +250,7 @@ class Mind:
             before, after = (self._at(view, Where(here), moment)[0] for moment in (t0, t1))
             if (before.at or 0) > (after.at or 0):
                 raise BadInput("the second moment lies before the first; swap them")
-            pairs = [
-                (view.get(id, before), view.get(id, after)) for id in view.changed_between(before.at or 0, after.at or 0, here)
-            ]
-        return Diff(
-            tuple(new for old, new in pairs if new and not old),
-            tuple(old for old, new in pairs if old and not new),
-            tuple((old, new) for old, new in pairs if old and new and old.version != new.version),
-        )
+            return revise.diff(view, before, after)
 
     # change
 
@@ -263,21 +269,12 @@ class Mind:
     ) -> Memory:
         """Add the next version; with `expect` only if the memory is still at that version."""
         here = self._scope_of(id, scope)
-        details: dict[str, object] = {}
-        if title is not None:
-            details["title"] = check.text(title, "title")
-        if tags is not None:
-            details["tags"] = check.names(tags, "tags", check.TAGS_LIMIT)
-        for name, moment in (("valid_from", valid_from), ("valid_until", valid_until)):
-            if moment is not None:
-                details[name] = check.moment(moment, name)
-        if extra is not None:
-            details["extra"] = check.extra(extra)
+        details = revise.details(title, tags, valid_from, valid_until, extra)
         if text is None and not details:
             raise BadInput("nothing to update; give text, title, tags, valid_from, valid_until or extra")
-        said = None if text is None else check.text(text)
+        said = check.optional_text(text, "text")
         expect = None if expect is None else check.count(expect, "expect")
-        with self._changing(here, _reason(reason, "updated")) as draft:
+        with self._changing(here, check.optional_text(reason, "reason") or "updated") as draft:
             return revise.update(draft, id, here, said, expect, details)
 
     def forget(
@@ -290,10 +287,10 @@ class Mind:
         dry_run: bool = False,
     ) -> Commit:
         """Retire a memory, or all that have every word of `query`; `restore` and `undo` bring them back."""
-        _exactly_one(id=id, query=query, message_id=message_id)
+        check.exactly_one(id=id, query=query, message_id=message_id)
         message_id = check.optional_name(message_id, "message_id")
         here = asked_in(scope) if id is None else self._scope_of(id, scope)
-        return self._forget(id, query, message_id, here, _reason(reason, "forgotten"), dry_run)
+        return self._forget(id, query, message_id, here, check.optional_text(reason, "reason") or "forgotten", dry_run)
 
     def _forget(
         self, id: str | None, query: str | None, message_id: str | None, here: Scope, why: str, dry_run: bool
@@ -333,9 +330,9 @@ class Mind:
         person: str | None = None,
         scope: Scope | None = None,
         dry_run: bool = False,
-    ) -> Proof:
+    ) -> upkeep.Proof:
         """Remove for good: every version, vector and index entry, and whatever was derived from it."""
-        _exactly_one(id=id, query=query, person=person)
+        check.exactly_one(id=id, query=query, person=person)
         here = asked_in(scope) if id is None else self._scope_of(id, scope)
         plan = revise.about(person, here) if person is not None else revise.naming(id, query, here)
         wants_out = person in {known.id for known in self.people.list(here) if known.opted_out}
@@ -344,7 +341,7 @@ class Mind:
             self.people.optout(person, scope=here)  # the one thing about them that is kept: the wish not to be remembered
         with self._store.reading(here.space) as view:
             copies = tuple(upkeep.out_of_reach(view, self.home))
-        return Proof(swept.ids, swept.checked, swept.pending, copies, swept.commit or None)
+        return upkeep.Proof(swept.ids, swept.checked, swept.pending, copies, swept.commit or None)
 
     def working(self, scope: Scope | None = None) -> WorkingMemory:
         """Return the session's working memory: `.get() .replace(…) .clear()`."""
@@ -362,6 +359,28 @@ class Mind:
         """Return the short-term window."""
         return Recent(self._store, self._now, "recent", asked_in(scope))
 
+    def propose(self, verb: str, id: str, reason: str | None = None, scope: Scope | None = None) -> Proposal:
+        """Put a change before a person instead of making it."""
+        here = self._scope_of(id, scope)
+        return proposals.propose(self._store, verb, id, reason, here, _by(here), self._now())
+
+    def proposals(self, scope: Scope | None = None) -> tuple[Proposal, ...]:
+        """Return the changes that wait for a person's yes."""
+        return proposals.listed(self._store, asked_in(scope))
+
+    def approve(self, id: str, hash: str, scope: Scope | None = None) -> Commit:
+        """Make a proposed change, if it is still what was shown under `hash`."""
+        here = self._scope_of(id, scope, "p")
+        with self._changing(here, f"approved {id}") as draft:
+            proposals.approve(draft, id, hash, here)
+            done = _written(draft, here) or Commit("", 0, draft.at, _by(here), "")
+        proposals.reject(self._store, id, here)
+        return done
+
+    def reject(self, id: str, scope: Scope | None = None) -> None:
+        """Turn a proposal down."""
+        proposals.reject(self._store, id, self._scope_of(id, scope, "p"))
+
     # keep
 
     def export(self, path: str | os.PathLike[str], scope: Scope | None = None) -> Path:
@@ -371,7 +390,10 @@ class Mind:
     def load(self, path: str | os.PathLike[str], format: str = "reverie", dry_run: bool = False) -> upkeep.Loaded:
         """Read an export; into an empty space with all its times, else beside what is there."""
         check.one_of(format, ("reverie",), "format")
-        return upkeep.load(self._store, check.path(path), self._now(), dry_run)
+        loaded = upkeep.load(self._store, check.path(path), self._now(), dry_run)
+        for space in loaded.spaces:
+            self._embedding.notice(space)
+        return loaded
 
     def backup(self, path: str | os.PathLike[str]) -> Path:
         """Write a copy of every space into one file, for `reverie.recover`."""
@@ -383,10 +405,19 @@ class Mind:
 
     def status(self, scope: Scope | None = None) -> upkeep.Status:
         """Count what is there."""
-        return upkeep.status(self._store, self.home, None if scope is None else asked_in(scope))
+        return upkeep.status(self._store, self.home, None if scope is None else asked_in(scope), self._embedding.model)
+
+    def reindex(self, progress: Callable[[int, int], object] | None = None) -> upkeep.Reindexed:
+        """Give every memory its vectors of the embedder in use, and drop those of others; if stopped, call it again."""
+        return upkeep.reindex(self._store, self._embedding, progress)
+
+    def reset(self, scope: Scope | None = None) -> Commit:
+        """Forget what was said and clear what is held for now; what is known stays, and `undo` brings back what was said."""
+        return upkeep.reset(self._store, asked_in(scope), self._now())
 
     def close(self) -> None:
         """Finish and let go; a mind may be closed twice."""
+        self._embedding.close()
         self._store.close()
 
     def __enter__(self) -> Mind:
@@ -403,12 +434,12 @@ class Mind:
             raise BadInput(f"the clock says {now.isoformat()}, after which nothing more could be kept; set it right")
         return now
 
-    def _scope_of(self, id: object, scope: Scope | None, letter: Literal["m", "c"] = "m") -> Scope:
+    def _scope_of(self, id: object, scope: Scope | None, letter: Literal["m", "c", "r", "p"] = "m") -> Scope:
         """Return the scope given, or the owner of the space that an id names; any other id is not found there."""
         named = split_id(id, letter)
         space = self._store.space_of(named[0]) if named else None
         if space is None or (scope is not None and asked_in(scope).space != space):
-            raise revise.unknown(str(id)) if letter == "m" else revise.no_commit(str(id))
+            raise {"m": revise.unknown, "c": revise.no_commit, "r": no_recall, "p": proposals.unknown}[letter](str(id))
         return Scope.owner(space) if scope is None else scope
 
     def _at(self, view: View, where: Where, as_of: AsOf | None) -> tuple[Where, datetime | None]:
@@ -423,8 +454,11 @@ class Mind:
         moment = check.moment(as_of, "as_of")
         return replace(where, at=view.seq_of(moment)), moment
 
-    def _changing(self, here: Scope, why: str) -> AbstractContextManager[Draft]:
-        return self._store.writing(here.space, _by(here), why, self._now())
+    @contextmanager
+    def _changing(self, here: Scope, why: str, now: datetime | None = None) -> Iterator[Draft]:
+        with self._store.writing(here.space, _by(here), why, now or self._now()) as draft:
+            yield draft
+        self._embedding.notice(here.space)
 
 
 def _written(draft: Draft, here: Scope) -> Commit | None:
@@ -434,15 +468,6 @@ def _written(draft: Draft, here: Scope) -> Commit | None:
 
 def _by(scope: Scope) -> str:
     return scope.person or "owner"
-
-
-def _reason(reason: str | None, default: str) -> str:
-    return default if reason is None else check.text(reason, "reason")
-
-
-def _exactly_one(**given: str | None) -> None:
-    if sum(value is not None for value in given.values()) != 1:
-        raise BadInput(f"give exactly one of {', '.join(given)}")
 
 
 def open(
@@ -457,9 +482,7 @@ def open(
     passphrase: str | None = None,
 ) -> Mind:
     """Open a home folder, made if missing; ":memory:" for a mind that is gone when closed."""
-    if embedder not in ("local", "none"):
-        raise BadInput(f"no embedder {embedder!r} yet; use 'local' or 'none' (both look by words only)")
-    for value, name in ((settings, "settings"), (model, "model"), (passphrase, "passphrase")):
+    for value, name in ((model, "model"), (passphrase, "passphrase")):
         if value is not None:
             raise BadInput(f"{name} is not supported yet; leave it out")
     if clock is not None and not callable(clock):
@@ -468,10 +491,16 @@ def open(
     if "://" in os.fspath(home):
         raise BadInput(f"no server can be used yet, only a folder or ':memory:', not {home!r}")
     now = clock or (lambda: datetime.now(UTC))
-    if os.fspath(home) == ":memory:":
+    is_kept = os.fspath(home) != ":memory:"
+    if settings is None:
+        settings = config.load(path if is_kept else None)
+    elif not isinstance(settings, config.Settings):
+        raise BadInput(f"settings must be a reverie.config.Settings, not {type(settings).__name__}")
+    maker = embedder_from(embedder, url=settings.openai_url, key=settings.openai_key)
+    if not is_kept:
         from reverie.store.in_memory import InMemoryStore
 
-        return Mind(InMemoryStore(), now, None)
+        return Mind(InMemoryStore(), now, None, maker, background)
     from reverie.store.sqlite import SqliteStore
 
-    return Mind(SqliteStore(path), now, path)
+    return Mind(SqliteStore(path), now, path, maker, background)

@@ -22,8 +22,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TextIO
 
-from reverie.errors import BadInput, Damaged, Erased, Full, ReverieError, StoreError
+from reverie.errors import BadInput, Damaged, Erased, Full, ReadOnly, ReverieError, StoreError
 from reverie.learn import revise
+from reverie.learn.embed import Embedding, Progress
 from reverie.memory import check, people
 from reverie.memory.scope import Scope, visible
 from reverie.memory.trace import Commit, Memory, Sighting, Source, from_json, space_mark, split_id, to_json
@@ -32,6 +33,7 @@ from reverie.store.base import Bars, Dump, Erasure, Held, Record, Store, View, W
 from reverie.store.in_memory import InMemoryStore
 
 FORMAT = 1
+PAGE = 500
 END_OF_TIME = datetime(9999, 12, 31, 23, tzinfo=UTC)  # what is loaded must leave room for what is said later
 
 
@@ -57,13 +59,14 @@ class Health:
 
 @dataclass(frozen=True, slots=True)
 class SpaceStatus:
-    """What a space holds; `commits` and `bytes` only for its owner."""
+    """What a space holds; `commits`, `bytes` and `pending` (versions that lack a vector) only for its owner."""
 
     space: str
     memories: int
     kinds: dict[str, int] = field(hash=False)
     commits: int | None = None
     bytes: int | None = None
+    pending: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +75,7 @@ class Status:
 
     home: str | None
     spaces: tuple[SpaceStatus, ...]
+    embedder: str = "none"
 
     @property
     def memories(self) -> int:
@@ -79,7 +83,58 @@ class Status:
         return sum(space.memories for space in self.spaces)
 
 
-def status(store: Store, home: Path | None, scope: Scope | None) -> Status:
+@dataclass(frozen=True, slots=True)
+class Reindexed:
+    """What a reindex did: memories embedded, vectors of other models dropped, spaces gone through."""
+
+    made: int
+    dropped: int
+    spaces: int
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """What an erase did: memories gone, places looked through, places a reader still holds, copies out of reach."""
+
+    erased: tuple[str, ...]
+    checked: tuple[str, ...]
+    pending: tuple[str, ...]
+    unreachable: tuple[str, ...]
+    commit: str | None = None
+
+
+def pages(store: Store, where: Where, after: str | None, left: int | None) -> Iterator[Memory]:
+    """Yield what fits a page at a time, so that a long listing keeps no transaction open."""
+    while left is None or left > 0:
+        with store.reading(where.scope.space) as view:
+            page = view.scan(where, after, PAGE if left is None else min(PAGE, left))
+        yield from page
+        if len(page) < PAGE:
+            return
+        after, left = page[-1].id, None if left is None else left - len(page)
+
+
+def reindex(store: Store, embedding: Embedding, progress: Progress | None) -> Reindexed:
+    """Embed what lacks vectors everywhere, a space at a time, then drop what no search can use any more."""
+    if embedding.embedder is None:
+        raise BadInput("this mind has no embedder: open it with embedder='local' (or another) to reindex")
+    spaces = store.spaces()
+    total = made = dropped = 0
+    for space in spaces:
+        with store.reading(space) as view:
+            total += view.lacking(embedding.model)
+    for space in spaces:
+
+        def told(done: int, _: int, before: int = made) -> None:
+            if progress is not None:
+                progress(before + done, max(total, before + done))
+
+        made += embedding.catch_up(space, told)
+        dropped += store.drop_vectors(space, embedding.model)
+    return Reindexed(made, dropped, len(spaces))
+
+
+def status(store: Store, home: Path | None, scope: Scope | None, model: str) -> Status:
     """Count what a scope sees; without one, everything."""
     sizes = {} if scope and not scope.sees_all else store.sizes()
     found = []
@@ -87,8 +142,9 @@ def status(store: Store, home: Path | None, scope: Scope | None) -> Status:
         with store.reading(here.space) as view:
             kinds = dict(sorted(view.count(Where(here)).items()))
             commits = view.last_seq() if here.sees_all else None
-        found.append(SpaceStatus(here.space, sum(kinds.values()), kinds, commits, sizes.get(here.space)))
-    return Status(None if home is None else str(home), tuple(found))
+            pending = view.lacking(model) if here.sees_all and model != "none" else None
+        found.append(SpaceStatus(here.space, sum(kinds.values()), kinds, commits, sizes.get(here.space), pending))
+    return Status(None if home is None else str(home), tuple(found), model)
 
 
 def health(store: Store, home: Path | None) -> Health:
@@ -514,3 +570,49 @@ def _unpack(path: Path, folder: Path) -> None:
         OSError, KeyError, ValueError, AttributeError, TypeError, RuntimeError, zipfile.BadZipFile, zlib.error, EOFError,
     ) as exc:  # fmt: skip
         raise BadInput(f"{path} is not a backup of Reverie ({exc}); nothing was recovered") from exc
+
+
+# starting over
+
+FOR_NOW = ("working", "scratchpad", "context", "recent")
+
+
+def reset(store: Store, scope: Scope, now: datetime) -> Commit:
+    """Clear what is held for now, and retire what was said; unlike after a `forget`, what was learned from it stays."""
+    with store.reading(scope.space) as view:
+        held = [state for state in view.states(scope) if state.kind in FOR_NOW]
+    store.put_state(scope.space, (), held)
+    by, why = scope.person or "owner", "reset"
+    with store.writing(scope.space, by, why, now) as draft:
+        for memory in draft.scan(Where(scope, ("turn", "episode", "pattern"))):
+            draft.retire(memory.id)
+        commit = draft.find_commit(draft.commit_id, scope) if draft.commit_id else None
+        return commit or Commit("", 0, now, by, why)
+
+
+def remove(home: str | os.PathLike[str]) -> tuple[str, ...]:
+    """Remove every space of a home for good, and return their names; settings and tombstones stay.
+
+    No mind may have the home open.
+    """
+    from reverie.store.sqlite import SqliteStore
+    from reverie.store.sqlite.ledger import Ledger
+
+    path = check.path(home, "the path of the home")
+    if not path.is_dir():
+        raise BadInput(f"there is no home {path}; nothing was removed")
+    store = SqliteStore(path)
+    try:
+        names = store.spaces()
+    finally:
+        store.close()
+    ledger = Ledger(path, alone=True)
+    try:
+        shutil.rmtree(path / "aside", ignore_errors=True)
+        for file in [*path.glob("recalls.db*"), *(path / "spaces").glob("*.db*")]:
+            file.unlink()
+    except OSError as exc:
+        raise ReadOnly(f"{exc.filename} could not be removed: {exc.strerror}") from exc
+    finally:
+        ledger.close()
+    return tuple(names)

@@ -24,7 +24,7 @@ def near(
     """Return the texts nearest to a vector, with their cosines."""
     asked = where or owner()
     with store.reading("default") as view:
-        matches = view.search_vectors(values, model, grain, asked, limit)
+        matches = view.search_vectors(values, model, grain, asked, limit).matches
         memories = view.fetch([match.key for match in matches], asked.at)
     return [(memory.text, match.score) for memory, match in zip(memories, matches, strict=True)]
 
@@ -50,30 +50,30 @@ def test_the_nearest_by_cosine_come_first_whatever_their_length(store: Store) ->
 
 def test_models_and_grains_are_never_mixed(store: Store) -> None:
     a, b = told(store, "one", "two")
-    store.put_vectors("default", "m", [Vector(a, 1, "turn", (1.0, 0.0)), Vector(b, 1, "chunk", (1.0, 0.0))])
+    store.put_vectors("default", "m", [Vector(a, 1, "turn", (1.0, 0.0)), Vector(b, 1, "window", (1.0, 0.0))])
     store.put_vectors("default", "other", [Vector(b, 1, "turn", (1.0, 0.0, 0.0))])
     assert names(near(store, (1.0, 0.0))) == ["one"]
-    assert names(near(store, (1.0, 0.0), grain="chunk")) == ["two"]
+    assert names(near(store, (1.0, 0.0), grain="window")) == ["two"]
     assert names(near(store, (1.0, 0.0, 0.0), model="other")) == ["two"]
     assert near(store, (1.0, 0.0), model="unheard of") == []
-    assert near(store, (1.0, 0.0), grain="window") == []
+    assert near(store, (1.0, 0.0), model="unheard of", grain="window") == []
 
 
 def test_of_several_parts_the_best_counts_once(store: Store) -> None:
     a, b = told(store, "long", "short")
-    parts = [Vector(a, 1, "chunk", (math.cos(x), math.sin(x)), part) for part, x in enumerate((1.5, 0.1, 3.0))]
-    store.put_vectors("default", "m", [*parts, Vector(b, 1, "chunk", (1.0, 1.0))])
-    hits = near(store, (1.0, 0.0), grain="chunk")
+    parts = [Vector(a, 1, "window", (math.cos(x), math.sin(x)), part) for part, x in enumerate((1.5, 0.1, 3.0))]
+    store.put_vectors("default", "m", [*parts, Vector(b, 1, "window", (1.0, 1.0))])
+    hits = near(store, (1.0, 0.0), grain="window")
     assert names(hits) == ["long", "short"]
     assert hits[0][1] == pytest.approx(math.cos(0.1), abs=HALF)
-    assert names(near(store, (1.0, 0.0), grain="chunk", limit=1)) == ["long"]
+    assert names(near(store, (1.0, 0.0), grain="window", limit=1)) == ["long"]
 
 
 def test_the_limit_counts_memories_even_if_one_has_most_of_the_parts(store: Store) -> None:
     a, *others = told(store, "greedy", "b", "c", "d")
-    many = [Vector(a, 1, "chunk", (1.0, part / 1_000), part) for part in range(60)]
-    store.put_vectors("default", "m", [*many, *(Vector(id, 1, "chunk", (1.0, 1.0)) for id in others)])
-    assert names(near(store, (1.0, 0.0), grain="chunk", limit=4)) == ["greedy", "b", "c", "d"]
+    many = [Vector(a, 1, "window", (1.0, part / 1_000), part) for part in range(60)]
+    store.put_vectors("default", "m", [*many, *(Vector(id, 1, "window", (1.0, 1.0)) for id in others)])
+    assert names(near(store, (1.0, 0.0), grain="window", limit=4)) == ["greedy", "b", "c", "d"]
 
 
 def test_a_vector_put_again_takes_the_place_of_the_old_one(store: Store) -> None:
@@ -90,9 +90,9 @@ def test_a_vector_of_another_length_is_refused(store: Store) -> None:
     with pytest.raises(BadInput, match="3 numbers"):
         near(store, (1.0, 0.0, 0.0))
     with pytest.raises(BadInput, match="3 numbers"):
-        store.put_vectors("default", "m", [Vector(a, 1, "chunk", (1.0, 0.0, 0.0))])
+        store.put_vectors("default", "m", [Vector(a, 1, "window", (1.0, 0.0, 0.0))])
     with pytest.raises(BadInput, match="in one call"):
-        store.put_vectors("default", "n", [Vector(a, 1, "turn", (1.0,)), Vector(a, 1, "chunk", (1.0, 0.0))])
+        store.put_vectors("default", "n", [Vector(a, 1, "turn", (1.0,)), Vector(a, 1, "window", (1.0, 0.0))])
     with pytest.raises(BadInput, match="finite"):
         store.put_vectors("default", "n", [Vector(a, 1, "turn", (math.nan,))])
     with pytest.raises(BadInput, match="finite"):
@@ -107,7 +107,7 @@ def test_a_models_length_is_known_in_every_grain_and_outlives_its_last_vector(st
     a, b = told(store, "here", "there")
     store.put_vectors("default", "m", [Vector(a, 1, "window", (1.0, 0.0), uses=((b, 1),))])
     with pytest.raises(BadInput, match="3 numbers"):
-        near(store, (1.0, 0.0, 0.0), grain="chunk")
+        near(store, (1.0, 0.0, 0.0), grain="window")
     with store.writing("default", "owner", "test", START) as draft:
         draft.retire(b)
     assert near(store, (1.0, 0.0), grain="window") == []
@@ -182,9 +182,9 @@ def test_a_window_goes_when_a_text_it_was_made_of_goes(store: Store, how: str) -
 def test_an_erased_memory_takes_all_its_vectors_and_perhaps_the_model(store: Store) -> None:
     """R8"""
     (a,) = told(store, "all of this goes")
-    store.put_vectors("default", "m", [Vector(a, 1, grain, (1.0, 0.0)) for grain in ("turn", "chunk", "window")])
+    store.put_vectors("default", "m", [Vector(a, 1, grain, (1.0, 0.0)) for grain in ("turn", "window", "window")])
     erase(store, a)
-    assert all(near(store, (1.0, 0.0), grain=grain) == [] for grain in ("turn", "chunk", "window"))
+    assert all(near(store, (1.0, 0.0), grain=grain) == [] for grain in ("turn", "window", "window"))
     assert near(store, (1.0, 0.0, 0.0)) == []
 
 

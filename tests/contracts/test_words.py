@@ -198,7 +198,7 @@ def test_any_text_is_found_alike_in_every_store(said: list[str], cue: str, tmp_p
     """R12, R13: and every store finds exactly what shares a term with the cue."""
     answers = []
     for home in (":memory:", tmp_path_factory.mktemp("home")):
-        with reverie.open(home, clock=Clock()) as mind:
+        with reverie.open(home, clock=Clock(), embedder="none") as mind:
             for text in said:
                 mind.observe(text)
             asked = [cue, *said]

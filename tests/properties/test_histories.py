@@ -107,7 +107,7 @@ class Histories(RuleBasedStateMachine):
         self.learn_ids()
 
     def open(self, home: str | Path) -> Mind:
-        return reverie.open(home, clock=lambda: self.now)
+        return reverie.open(home, clock=lambda: self.now, embedder="none")
 
     def home(self) -> Path:
         self.homes += 1

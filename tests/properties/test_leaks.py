@@ -377,7 +377,7 @@ class World:
                 (version, _), near = told.believed() or (0, ""), neighbour.believed() or (0, "")
                 for grain in GRAINS:
                     uses = ((neighbour.id, near[0]),) if grain == "window" and neighbour is not told else ()
-                    for part in range(2 if grain == "chunk" else 1):
+                    for part in range(2 if grain == "turn" else 1):
                         values = [self.random.gauss(0, 1) for _ in range(8)]
                         vectors.append(Vector(told.id, version, grain, values, part, uses))
                     self.vectors[told.id, version, grain] = uses
@@ -543,7 +543,7 @@ class Asking:
                     (Where(self.scope, kinds=()), None),
                     (Where(self.scope, at=view.seq_of(at)), at),
                 ):
-                    matches = view.search_vectors(sought, MODEL, grain, where, EVERYTHING)
+                    matches = view.search_vectors(sought, MODEL, grain, where, EVERYTHING).matches
                     found = view.fetch([match.key for match in matches], where.at)
                     self.clean(found)
                     wanted = [(told, told.believed(then)) for told in self.seen if where.kinds in (None, (told.kind,))]
@@ -900,7 +900,7 @@ def mind(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Mind]:
     def ticking() -> datetime:
         return clock.tick()
 
-    with reverie.open(":memory:" if request.param == "memory" else tmp_path / "home", clock=ticking) as opened_mind:
+    with reverie.open(":memory:" if request.param == "memory" else tmp_path / "home", clock=ticking, embedder="none") as opened_mind:
         yield opened_mind
 
 

@@ -53,7 +53,7 @@ def ended(process: subprocess.Popen[str]) -> None:
 ERASER = """
     import sys
     import reverie
-    with reverie.open(sys.argv[1]) as mind:
+    with reverie.open(sys.argv[1], embedder="none") as mind:
         mind.recall("warm")
         print("ready", flush=True)
         sys.stdin.readline()
@@ -65,7 +65,7 @@ ERASER = """
 def test_two_processes_that_erase_at_once_both_get_it_done(tmp_path: Path) -> None:
     home = tmp_path / "home"
     texts = [f"secret number zq{number}k of many" for number in range(40)]
-    with reverie.open(home) as mind:
+    with reverie.open(home, embedder="none") as mind:
         mind.observe("this one stays")
         ids = [mind.observe(text).id for text in texts]
     both = [start(ERASER, home, *ids[:20]), start(ERASER, home, *ids[20:])]
@@ -73,12 +73,12 @@ def test_two_processes_that_erase_at_once_both_get_it_done(tmp_path: Path) -> No
         go(process)
     for process in both:
         ended(process)
-    with reverie.open(home) as mind:
+    with reverie.open(home, embedder="none") as mind:
         assert [memory.text for memory in mind.scan(Scope.owner(), retired=True)] == ["this one stays"]
     held = b"".join(path.read_bytes() for path in home.rglob("*") if path.is_file())
     assert not [number for number in range(40) if f"zq{number}k".encode() in held]
     shutil.rmtree(home / "spaces")
-    with reverie.open(home) as mind:
+    with reverie.open(home, embedder="none") as mind:
         for text in texts:
             with pytest.raises(Erased):
                 mind.observe(text)
@@ -86,7 +86,7 @@ def test_two_processes_that_erase_at_once_both_get_it_done(tmp_path: Path) -> No
 
 def test_a_space_that_waits_to_be_opened_holds_up_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     home, slow, calm = tmp_path / "home", Scope("slow"), Scope("calm")
-    with reverie.open(home) as mind:
+    with reverie.open(home, embedder="none") as mind:
         mind.observe("hello there", scope=slow)
         mind.observe("hello there", scope=calm)
     (file,) = (home / "spaces").glob("slow.*.db")
@@ -104,7 +104,7 @@ def test_a_space_that_waits_to_be_opened_holds_up_no_other(tmp_path: Path, monke
     def look(scope: Scope) -> None:
         found[scope.space] = len(mind.recall("hello", scope=scope).hits)
 
-    with reverie.open(home) as mind:
+    with reverie.open(home, embedder="none") as mind:
         waits, goes_on = (threading.Thread(target=look, args=(scope,)) for scope in (slow, calm))
         try:
             waits.start()
@@ -124,7 +124,7 @@ def test_a_space_that_waits_to_be_opened_holds_up_no_other(tmp_path: Path, monke
 
 def said_twice(home: Path) -> Mind:
     """Return a mind where a text was erased in public that Ana also said in private."""
-    mind = reverie.open(home)
+    mind = reverie.open(home, embedder="none")
     public = mind.remember("the door code is nine", scope=G)
     mind.remember("the door code is nine", scope=ANA)
     mind.erase(public.id)
@@ -132,7 +132,7 @@ def said_twice(home: Path) -> Mind:
 
 
 def hers(home: Path) -> list[str]:
-    with reverie.open(home) as mind:
+    with reverie.open(home, embedder="none") as mind:
         assert list(mind.scan(G)) == []
         return [memory.text for memory in mind.scan(ANA)]
 
@@ -151,13 +151,13 @@ def test_a_private_memory_that_outlived_the_erase_of_a_public_one_is_loaded(tmp_
     with said_twice(home) as mind:
         export = mind.export(tmp_path / "all.jsonl")
     shutil.rmtree(home / "spaces")
-    with reverie.open(home) as mind:
+    with reverie.open(home, embedder="none") as mind:
         assert mind.load(export).added == 1
     assert hers(home) == ["the door code is nine"]
 
 
 def test_a_backup_with_a_trigger_in_it_is_not_recovered(tmp_path: Path) -> None:
-    with reverie.open(tmp_path / "home") as mind:
+    with reverie.open(tmp_path / "home", embedder="none") as mind:
         mind.remember("ana lives in Lima", scope=G)
         backup = mind.backup(tmp_path / "backup.zip")
     with zipfile.ZipFile(backup) as archive:
@@ -216,14 +216,14 @@ def test_a_large_file_is_searched_and_rebuilt_only_if_something_is_found(
     monkeypatch.setattr(erase, "REBUILT_AT_ONCE", 0)
     home = tmp_path / "home"
     long = "the vault opens with zqlongword " + "and some more of the same " * 2_000
-    with reverie.open(home) as mind:
+    with reverie.open(home, embedder="none") as mind:
         going = [mind.observe(f"the code of door {number} is zqdoor{number:03}word").id for number in range(60)]
         going.append(mind.observe(long).id)
         mind.observe("this one stays zqstaysword")
     (file,) = (home / "spaces").glob("*.db")
     needles = {b"zqdoor000word", b"zqlongword", b"zqstaysword", b"zqnever"}
     assert erase.found_in(needles, file) == needles - {b"zqnever"}
-    with reverie.open(home) as mind:
+    with reverie.open(home, embedder="none") as mind:
         for id in going:
             mind.erase(id)
     assert erase.found_in(needles, file) == {b"zqstaysword"}

@@ -67,7 +67,7 @@ def open_folder() -> Iterator[Path]:
 AS_NOBODY = f"""
     import os, sys
     import reverie, reverie.upkeep, reverie.store.sqlite.recovery
-    with reverie.open(":memory:") as warm:      # loads all that is loaded late, while it can still be read
+    with reverie.open(":memory:", embedder="none") as warm:      # loads all that is loaded late, while it can still be read
         warm.observe("hello there")
     if os.geteuid() == 0:
         os.setgroups([])
@@ -95,13 +95,13 @@ def given_to_nobody(*paths: Path) -> None:
 
 def test_a_home_that_cannot_be_written_says_so_when_opened(open_folder: Path) -> None:
     home = open_folder / "home"
-    with reverie.open(home) as mind:
+    with reverie.open(home, embedder="none") as mind:
         mind.observe("kept before")
     before = {path: path.read_bytes() for path in home.rglob("*") if path.is_file()}
     for folder in (home, home / "spaces"):
         folder.chmod(0o555)
     try:
-        said = as_nobody("print(what(lambda: reverie.open(sys.argv[1])))", home)
+        said = as_nobody("print(what(lambda: reverie.open(sys.argv[1], embedder='none')))", home)
     finally:
         for folder in (home, home / "spaces"):
             folder.chmod(0o700)
@@ -114,7 +114,7 @@ def test_a_home_that_cannot_be_made_says_so(open_folder: Path) -> None:
     closed = open_folder / "closed"
     closed.mkdir()
     closed.chmod(0o555)
-    said = as_nobody("print(what(lambda: reverie.open(sys.argv[1] + '/home')))", closed)
+    said = as_nobody("print(what(lambda: reverie.open(sys.argv[1] + '/home', embedder='none')))", closed)
     assert said.startswith("ReadOnly: ")
     assert "choose another home" in said
     assert not list(closed.iterdir())
@@ -122,18 +122,18 @@ def test_a_home_that_cannot_be_made_says_so(open_folder: Path) -> None:
 
 def test_a_home_whose_key_belongs_to_somebody_else_says_so(open_folder: Path) -> None:
     home = open_folder / "home"
-    with reverie.open(home) as mind:
+    with reverie.open(home, embedder="none") as mind:
         mind.observe("kept before")
     given_to_nobody(home, home / "spaces", home / "lock")
     (home / "erase.key").chmod(0o000)
-    said = as_nobody("print(what(lambda: reverie.open(sys.argv[1])))", home)
+    said = as_nobody("print(what(lambda: reverie.open(sys.argv[1], embedder='none')))", home)
     assert said.startswith("ReadOnly: ")
     assert "check who owns it" in said
 
 
 def test_a_space_that_can_only_be_read_is_read_and_refuses_to_be_written(open_folder: Path) -> None:
     home = open_folder / "home"
-    with reverie.open(home) as mind:
+    with reverie.open(home, embedder="none") as mind:
         mind.observe("kept before", scope=FINE)
         mind.observe("kept before", scope=BROKEN)
     given_to_nobody(home, *home.rglob("*"))
@@ -144,7 +144,7 @@ def test_a_space_that_can_only_be_read_is_read_and_refuses_to_be_written(open_fo
     said = as_nobody(
         """
         from reverie import Scope
-        with reverie.open(sys.argv[1]) as mind:
+        with reverie.open(sys.argv[1], embedder="none") as mind:
             for verb in (mind.observe, mind.remember):
                 print(what(lambda: verb("something new", scope=Scope("broken"))))
             print(what(lambda: mind.observe_many([{"text": "something new"}], scope=Scope("broken"))))
@@ -157,7 +157,7 @@ def test_a_space_that_can_only_be_read_is_read_and_refuses_to_be_written(open_fo
     assert all(line.startswith("ReadOnly: ") and "check who owns it" in line for line in said[:4]), said
     assert said[4] == "['kept before']"
     assert locked.read_bytes() == before
-    with reverie.open(home) as mind:
+    with reverie.open(home, embedder="none") as mind:
         assert texts(mind, FINE) == ["kept before", "kept after"]
 
 
@@ -206,7 +206,7 @@ FULL = """
 
     text = "many words that take some room on the disk " * 30
     told = 0
-    mind = reverie.open(home)
+    mind = reverie.open(home, embedder="none")
     try:
         while told < 10_000:
             mind.observe(f"{told} {text}", message_id=f"m{told}")
@@ -232,7 +232,7 @@ FULL = """
         lambda: mind.observe("in a new space", scope=Scope("new")),
         lambda: mind.export(disk / "x.jsonl"),
         lambda: mind.backup(disk / "x.zip"),
-        lambda: reverie.open(disk / "other"),
+        lambda: reverie.open(disk / "other", embedder="none"),
     ):
         refused(call)
     assert everything() == before
@@ -243,22 +243,22 @@ FULL = """
     assert [name for name in left if ".new" in name or ".part" in name or name.startswith("x.")] == [], left
 
     steps, connect.STEPS = connect.STEPS, (*connect.STEPS, "CREATE TABLE more(x)")
-    with reverie.open(home) as mind:
+    with reverie.open(home, embedder="none") as mind:
         refused(lambda: list(mind.scan()))
     connect.STEPS = steps
     assert not list((home / "aside").iterdir())
 
     ballast.unlink()
-    with reverie.open(home) as mind:
+    with reverie.open(home, embedder="none") as mind:
         assert mind.observe("room again").version == 1
         assert mind.update(first.id, text="shorter").version == 2
         assert len(list(mind.scan())) == told + 1
         assert mind.health().healthy
     fill("more")
-    with reverie.open(home) as mind:
+    with reverie.open(home, embedder="none") as mind:
         refused(lambda: list(mind.scan()))
     (disk / "more").unlink()
-    with reverie.open(home) as mind:
+    with reverie.open(home, embedder="none") as mind:
         assert len(list(mind.scan())) == told + 1
     print("told", told)
 """
@@ -274,7 +274,7 @@ def test_a_full_disk_keeps_nothing_of_the_change_and_works_again_when_there_is_r
 
 
 def test_a_file_that_may_not_grow_keeps_nothing_of_the_change(tmp_path: Path) -> None:
-    with reverie.open(tmp_path / "home") as mind:
+    with reverie.open(tmp_path / "home", embedder="none") as mind:
         first = mind.observe("kept before")
         with mind._store._folder.use("default") as file:  # type: ignore[attr-defined]
             file.writer.pragma("max_page_count", file.writer.pragma("page_count"))
@@ -305,7 +305,7 @@ def test_a_limit_on_the_size_of_files_is_an_error_of_the_store(tmp_path: Path) -
         """
         import resource, sys
         import reverie
-        with reverie.open(sys.argv[1]) as mind:
+        with reverie.open(sys.argv[1], embedder="none") as mind:
             mind.observe("kept before")
             resource.setrlimit(resource.RLIMIT_FSIZE, (400_000, resource.RLIM_INFINITY))
             told = 1
@@ -341,11 +341,11 @@ def test_a_migration_without_room_leaves_the_file_as_it_was(tmp_path: Path, monk
         return connection
 
     monkeypatch.setattr(connect, "connect", small)
-    with reverie.open(home) as mind, pytest.raises(Full, match="free some space"):
+    with reverie.open(home, embedder="none") as mind, pytest.raises(Full, match="free some space"):
         texts(mind, FINE)
     monkeypatch.undo()
     assert _dump(file_of(home, "fine")) == before
-    with reverie.open(home) as mind:
+    with reverie.open(home, embedder="none") as mind:
         assert texts(mind, FINE) == ["kept in fine"]
 
 
@@ -355,7 +355,7 @@ def test_a_migration_without_room_leaves_the_file_as_it_was(tmp_path: Path, monk
 def _home_with(folder: Path) -> Path:
     """Make a home with two spaces; the broken one is to be broken."""
     home = folder / "home"
-    with reverie.open(home) as mind:
+    with reverie.open(home, embedder="none") as mind:
         mind.observe_many([{"text": f"sentence {n} about Oaxaca", "message_id": f"m{n}"} for n in range(300)], scope=BROKEN)
         mind.observe("kept in fine", scope=FINE)
     return home
@@ -442,7 +442,7 @@ def test_a_damaged_space_says_so_at_its_first_use_and_is_left_untouched(tmp_path
     file = file_of(home, "broken")
     harm(file)
     before = file.read_bytes()
-    with reverie.open(home) as mind:
+    with reverie.open(home, embedder="none") as mind:
         verbs: list[Callable[[], object]] = [
             lambda: mind.recall("Oaxaca", scope=BROKEN),
             lambda: mind.observe("something new", scope=BROKEN),
@@ -465,7 +465,7 @@ def test_a_damaged_space_says_so_at_its_first_use_and_is_left_untouched(tmp_path
         assert texts(mind, FINE) == ["kept in fine", "something new"]
         assert file.read_bytes() == before
     assert file.read_bytes() == before
-    with reverie.open(home) as mind:
+    with reverie.open(home, embedder="none") as mind:
         assert texts(mind, FINE) == ["kept in fine", "something new"]
 
 
@@ -477,7 +477,7 @@ def test_damage_in_a_file_too_large_to_check_at_once_is_found_by_health_and_by_w
     _zeroed_page(file)
     before = file.read_bytes()
     monkeypatch.setattr(connect, "CHECKED_WHOLE", 0)
-    with reverie.open(home) as mind:
+    with reverie.open(home, embedder="none") as mind:
         with pytest.raises(Damaged, match="recover"):
             texts(mind, BROKEN)
         health = mind.health()
@@ -492,7 +492,7 @@ def test_a_space_held_by_another_process_for_too_long_is_busy_and_free_again_aft
 ) -> None:
     home = _home_with(tmp_path)
     monkeypatch.setattr(connect, "BUSY_MS", 50)
-    with reverie.open(home) as mind:
+    with reverie.open(home, embedder="none") as mind:
         mind.observe("said before", scope=FINE)
         holder = start(
             """
@@ -520,7 +520,7 @@ def test_a_stray_file_in_the_folder_harms_nothing(tmp_path: Path) -> None:
     home = _home_with(tmp_path)
     for name in ("notes.txt", "stray.db", ".hidden.db"):
         (home / "spaces" / name).write_text("not ours")
-    with reverie.open(home) as mind:
+    with reverie.open(home, embedder="none") as mind:
         assert texts(mind, FINE) == ["kept in fine"]
         assert {space.space for space in mind.status().spaces} == {"broken", "fine"}
         assert [problem for problem in mind.health().errors if "stray.db" in problem]
@@ -532,7 +532,7 @@ def test_a_log_of_rubbish_beside_the_file_harms_nothing(tmp_path: Path) -> None:
     file = file_of(home, "broken")
     file.with_name(file.name + "-wal").write_bytes(b"\xde\xad" * 40_000)
     file.with_name(file.name + "-shm").write_bytes(b"\xbe\xef" * 16_384)
-    with reverie.open(home) as mind:
+    with reverie.open(home, embedder="none") as mind:
         assert len(texts(mind, BROKEN)) == 300
         mind.observe("one more", scope=BROKEN)
         assert mind.health().healthy
@@ -540,14 +540,14 @@ def test_a_log_of_rubbish_beside_the_file_harms_nothing(tmp_path: Path) -> None:
 
 def test_a_broken_erase_key_says_what_to_do(tmp_path: Path) -> None:
     home = _home_with(tmp_path)
-    with reverie.open(home) as mind:
+    with reverie.open(home, embedder="none") as mind:
         mind.backup(tmp_path / "all.zip")
     (home / "erase.key").write_text("not a key")
     with pytest.raises(Damaged, match="restore it, or delete it"):
-        reverie.open(home)
+        reverie.open(home, embedder="none")
     (home / "erase.key").unlink()
     reverie.recover(tmp_path / "all.zip", home)  # the attempt above does not hold the home
-    with reverie.open(home) as mind:
+    with reverie.open(home, embedder="none") as mind:
         assert texts(mind, FINE) == ["kept in fine"]
 
 
@@ -558,7 +558,7 @@ def test_what_a_crash_left_unfinished_is_cleared_away_an_hour_later(tmp_path: Pa
         (folder / ".new-stale").write_text("nobody will come back")
         os.utime(folder / ".new-stale", (1_000_000, 1_000_000))
         (folder / ".new-gone").symlink_to(folder / "nowhere")  # like one that is finished just now
-    with reverie.open(home) as mind:
+    with reverie.open(home, embedder="none") as mind:
         assert texts(mind, FINE) == ["kept in fine"]
     assert [path.name for path in sorted(home.rglob(".new-*")) if not path.is_symlink()] == [".new-fresh"] * 2
 
@@ -573,7 +573,7 @@ def test_a_file_of_a_newer_reverie_is_refused_and_left_alone(tmp_path: Path) -> 
     connection.pragma("user_version", len(STEPS) + 1)
     connection.close()
     before = file.read_bytes()
-    with reverie.open(home) as mind:
+    with reverie.open(home, embedder="none") as mind:
         for verb in (lambda: mind.recall("Oaxaca", scope=BROKEN), lambda: mind.observe("new", scope=BROKEN)):
             with pytest.raises(SchemaTooNew, match="upgrade"):
                 verb()
@@ -600,12 +600,12 @@ def test_an_older_file_is_brought_up_to_date_after_a_copy_was_put_aside(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     home = _home_with(tmp_path)
-    with reverie.open(home) as mind:
+    with reverie.open(home, embedder="none") as mind:
         before = list(mind.scan(BROKEN, retired=True)), mind.log(BROKEN, limit=1_000)
     old = _dump(file_of(home, "broken"))
     monkeypatch.setattr(connect, "STEPS", (*STEPS, ADDED))
     for _ in range(2):
-        with reverie.open(home) as mind:
+        with reverie.open(home, embedder="none") as mind:
             assert (list(mind.scan(BROKEN, retired=True)), mind.log(BROKEN, limit=1_000)) == before
             assert len(mind.recall("Oaxaca", scope=BROKEN, limit=1_000).hits) == 300
             mind.observe("in a new space", scope=Scope("new"))
@@ -618,7 +618,7 @@ def test_an_older_file_is_brought_up_to_date_after_a_copy_was_put_aside(
         assert "colours" in tables
     assert {path.name.split(".")[0] for path in (home / "aside").iterdir()} == {"broken"}  # fine was not used yet
     monkeypatch.undo()
-    with reverie.open(home) as mind, pytest.raises(SchemaTooNew):
+    with reverie.open(home, embedder="none") as mind, pytest.raises(SchemaTooNew):
         mind.recall("Oaxaca", scope=BROKEN)
 
 
@@ -626,18 +626,18 @@ def test_a_step_that_fails_leaves_the_file_as_it_was(tmp_path: Path, monkeypatch
     home = _home_with(tmp_path)
     before = _dump(file_of(home, "broken"))
     monkeypatch.setattr(connect, "STEPS", (*STEPS, ADDED, "CREATE TABLE half(x); INSERT INTO nowhere VALUES(1);"))
-    with reverie.open(home) as mind:
+    with reverie.open(home, embedder="none") as mind:
         for _ in range(2):
             with pytest.raises(StoreError) as raised:
                 mind.recall("Oaxaca", scope=BROKEN)
             assert str(file_of(home, "broken")) in str(raised.value)
     assert _dump(file_of(home, "broken")) == before
     monkeypatch.setattr(connect, "STEPS", (*STEPS, "SELECT raise_the_dead();"))
-    with reverie.open(home) as mind, pytest.raises(StoreError, match="left as it was"):
+    with reverie.open(home, embedder="none") as mind, pytest.raises(StoreError, match="left as it was"):
         mind.recall("Oaxaca", scope=BROKEN)
     assert _dump(file_of(home, "broken")) == before
     monkeypatch.undo()
-    with reverie.open(home) as mind:
+    with reverie.open(home, embedder="none") as mind:
         assert len(texts(mind, BROKEN)) == 300
 
 
@@ -649,7 +649,7 @@ def test_two_processes_bring_the_same_file_up_to_date_at_once(tmp_path: Path) ->
         from reverie import Scope
         from reverie.store.sqlite import connect
         connect.STEPS = (*connect.STEPS, {ADDED!r})
-        with reverie.open(sys.argv[1]) as mind:
+        with reverie.open(sys.argv[1], embedder="none") as mind:
             print("ready", flush=True)
             sys.stdin.readline()
             mind.observe("said by " + sys.argv[2], scope=Scope("broken"))
@@ -671,7 +671,7 @@ def test_two_processes_bring_the_same_file_up_to_date_at_once(tmp_path: Path) ->
     assert str(rows).count("indigo") == 1
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(connect, "STEPS", (*STEPS, ADDED))
-        with reverie.open(home) as mind:
+        with reverie.open(home, embedder="none") as mind:
             assert len(texts(mind, BROKEN)) == 302
             assert mind.health().healthy
 
@@ -698,7 +698,7 @@ def test_everything_written_is_readable_by_its_owner_alone(tmp_path: Path, monke
         assert all(stat.S_IMODE(path.stat().st_mode) == (0o700 if path.is_dir() else 0o600) for path in paths)
         return len(paths)
 
-    with reverie.open(home) as mind:
+    with reverie.open(home, embedder="none") as mind:
         turn = mind.observe("kept for its owner alone")
         mind.observe("in another space", scope=FINE)
         mind.recall("owner")
@@ -715,16 +715,16 @@ def test_everything_written_is_readable_by_its_owner_alone(tmp_path: Path, monke
     assert list((home / "aside").iterdir())
     check()
     monkeypatch.setattr(connect, "STEPS", (*STEPS, ADDED))
-    with reverie.open(home) as mind:
+    with reverie.open(home, embedder="none") as mind:
         texts(mind, FINE)
         check()
     assert list((home / "aside").glob("fine.*.schema-*"))
     check()
-    with reverie.open(home) as mind:
+    with reverie.open(home, embedder="none") as mind:
         assert mind.health().warnings == ()
     home.chmod(0o755)
     file_of(home, "fine").chmod(0o644)
-    with reverie.open(home) as mind:
+    with reverie.open(home, embedder="none") as mind:
         assert len([warning for warning in mind.health().warnings if "chmod" in warning]) == 2
 
 
@@ -739,9 +739,9 @@ def test_no_more_than_a_few_dozen_files_are_open_however_many_spaces_there_are(t
     def held() -> set[str]:
         links = (Path("/proc/self/fd") / name for name in os.listdir("/proc/self/fd"))
         found = {os.readlink(link) for link in links if link.is_symlink()}
-        return {name for name in found if name.startswith(str(home)) and name.endswith(".db")}
+        return {name for name in found if name.startswith(str(home / "spaces")) and name.endswith(".db")}
 
-    with reverie.open(home) as mind:
+    with reverie.open(home, embedder="none") as mind:
         for space in spaces:
             mind.observe(f"said in {space.space}", scope=space)
             assert mind.recall("said", scope=space).hits
@@ -761,7 +761,7 @@ def test_no_more_than_a_few_dozen_files_are_open_however_many_spaces_there_are(t
 
 def test_a_backup_brings_everything_back(tmp_path: Path) -> None:
     home = _home_with(tmp_path)
-    with reverie.open(home) as mind:
+    with reverie.open(home, embedder="none") as mind:
         mind.working(FINE).replace(task="ship it")
         mind.people.alias("ana", "Ana", scope=FINE)
         fact = mind.remember("Ana lives in Oaxaca", subject="ana", scope=FINE)
@@ -769,7 +769,7 @@ def test_a_backup_brings_everything_back(tmp_path: Path) -> None:
         mind.backup(tmp_path / "all.zip")
         before = [(list(mind.scan(scope, retired=True)), mind.log(scope, limit=1_000)) for scope in (BROKEN, FINE)]
     assert reverie.recover(tmp_path / "all.zip", tmp_path / "new") == ("broken", "fine")
-    with reverie.open(tmp_path / "new") as mind:
+    with reverie.open(tmp_path / "new", embedder="none") as mind:
         assert [(list(mind.scan(scope, retired=True)), mind.log(scope, limit=1_000)) for scope in (BROKEN, FINE)] == before
         assert [version.text for version in mind.history(fact.id)] == ["Ana lives in Oaxaca", "Ana lives in Puebla"]
         working = mind.working(FINE).get()
@@ -782,19 +782,19 @@ def test_a_backup_brings_everything_back(tmp_path: Path) -> None:
 
 def test_recovering_over_a_home_puts_what_was_there_aside(tmp_path: Path) -> None:
     home = _home_with(tmp_path)
-    with reverie.open(home) as mind:
+    with reverie.open(home, embedder="none") as mind:
         mind.backup(tmp_path / "all.zip")
         mind.observe("said after the backup", scope=FINE)
         mind.observe("a space that is not in the backup", scope=Scope("newer"))
     reverie.recover(tmp_path / "all.zip", home)
-    with reverie.open(home) as mind:
+    with reverie.open(home, embedder="none") as mind:
         assert texts(mind, FINE) == ["kept in fine"]
         assert texts(mind, Scope("newer")) == ["a space that is not in the backup"]
     (aside,) = (home / "aside").glob("fine.*.db")
     assert "said after the backup" in str(_dump(aside))
     _garbage_header(file_of(home, "broken"))
     reverie.recover(tmp_path / "all.zip", home)
-    with reverie.open(home) as mind:
+    with reverie.open(home, embedder="none") as mind:
         assert len(texts(mind, BROKEN)) == 300
         assert mind.health().healthy
 
@@ -802,13 +802,13 @@ def test_recovering_over_a_home_puts_what_was_there_aside(tmp_path: Path) -> Non
 def test_what_was_written_just_before_a_crash_is_put_aside_whole(tmp_path: Path) -> None:
     """A process that was killed leaves its last commits in the log beside the file; they go aside with it."""
     home = _home_with(tmp_path)
-    with reverie.open(home) as mind:
+    with reverie.open(home, embedder="none") as mind:
         mind.backup(tmp_path / "all.zip")
     killed = start(
         """
         import os, signal, sys
         import reverie
-        reverie.open(sys.argv[1]).observe("said just before the crash", scope=reverie.Scope("fine"))
+        reverie.open(sys.argv[1], embedder="none").observe("said just before the crash", scope=reverie.Scope("fine"))
         os.kill(os.getpid(), signal.SIGKILL)
         """,
         home,
@@ -831,7 +831,7 @@ def test_a_backup_made_while_another_process_writes_holds_whole_commits(tmp_path
         stop = threading.Event()
         threading.Thread(target=lambda: (sys.stdin.readline(), stop.set()), daemon=True).start()
         pairs = 0
-        with reverie.open(sys.argv[1]) as mind:
+        with reverie.open(sys.argv[1], embedder="none") as mind:
             while not stop.is_set():
                 mind.observe_many([{"text": f"pair {pairs} {half}"} for half in ("left", "right")])
                 pairs += 1
@@ -844,20 +844,20 @@ def test_a_backup_made_while_another_process_writes_holds_whole_commits(tmp_path
     assert writer.stdout is not None
     assert writer.stdout.readline() == "ready\n"
     counts = []
-    with reverie.open(home) as mind:
+    with reverie.open(home, embedder="none") as mind:
         for number in range(3):
             mind.backup(tmp_path / f"{number}.zip")
     out, errors = writer.communicate("stop\n", timeout=60)
     assert writer.returncode == 0, errors
     for number in range(3):
         reverie.recover(tmp_path / f"{number}.zip", tmp_path / f"new-{number}")
-        with reverie.open(tmp_path / f"new-{number}") as mind:
+        with reverie.open(tmp_path / f"new-{number}", embedder="none") as mind:
             found = texts(mind)
             assert mind.health().healthy
         assert found == [f"pair {n} {half}" for n in range(len(found) // 2) for half in ("left", "right")]
         counts.append(len(found))
     assert counts == sorted(counts)
-    with reverie.open(home) as mind:
+    with reverie.open(home, embedder="none") as mind:
         assert len(texts(mind)) == 2 * int(out)
 
 
@@ -865,7 +865,7 @@ def test_a_recovery_cut_short_leaves_nothing_behind(tmp_path: Path) -> None:
     home = _home_with(tmp_path)
     (home / ".recover-0123abcd" / "spaces").mkdir(parents=True)
     shutil.copy(file_of(home, "fine"), home / ".recover-0123abcd" / "spaces")
-    with reverie.open(home) as mind:
+    with reverie.open(home, embedder="none") as mind:
         assert texts(mind, FINE) == ["kept in fine"]
     assert not list(home.glob(".recover-*"))
 
@@ -878,7 +878,7 @@ def test_a_clock_that_runs_backwards_never_turns_the_record_around(tmp_path: Pat
     start_at = datetime(2026, 5, 1, tzinfo=UTC)
     for home in (":memory:", tmp_path / "home"):
         times = iter(start_at - timedelta(hours=n) for n in range(1_000))
-        with reverie.open(home, clock=lambda times=times: next(times)) as mind:  # type: ignore[misc]
+        with reverie.open(home, clock=lambda times=times: next(times), embedder="none") as mind:  # type: ignore[misc]
             kept = [mind.observe(f"number {n}") for n in range(10)]
             log = mind.log()
             assert [memory.text for memory in mind.scan()] == [f"number {n}" for n in range(10)]
@@ -896,7 +896,7 @@ def test_a_clock_at_either_end_of_the_calendar_works(tmp_path: Path, year: int) 
     edge = datetime(1, 1, 1, tzinfo=UTC) if year == 1 else datetime(9999, 12, 31, 23, 59, 59, 999_999, tzinfo=UTC)
     for home in (":memory:", tmp_path / "home"):
         now = [edge if year == 1 else edge - timedelta(days=1)]
-        with reverie.open(home, clock=lambda now=now: now[0]) as mind:  # type: ignore[misc]
+        with reverie.open(home, clock=lambda now=now: now[0], embedder="none") as mind:  # type: ignore[misc]
             first = mind.observe("said at the edge of time", at=edge)
             fact = mind.remember(
                 "it holds", valid_from=datetime.min.replace(tzinfo=UTC), valid_until=edge if year > 1 else None
@@ -910,7 +910,7 @@ def test_a_clock_at_either_end_of_the_calendar_works(tmp_path: Path, year: int) 
             assert mind.working().get() is not None
             assert [memory.id for memory in mind.recent().get()] == [first.id]
             mind.export(tmp_path / f"{year}.jsonl")
-            with reverie.open(":memory:") as other:
+            with reverie.open(":memory:", embedder="none") as other:
                 other.load(tmp_path / f"{year}.jsonl")
                 assert list(other.scan(retired=True)) == list(mind.scan(retired=True))
 
@@ -918,7 +918,7 @@ def test_a_clock_at_either_end_of_the_calendar_works(tmp_path: Path, year: int) 
 def test_a_clock_at_the_last_microsecond_there_is_stops_with_a_clear_error(tmp_path: Path) -> None:
     """No commit can come after it, since each is at least a microsecond later than the last."""
     for home in (":memory:", tmp_path / "home"):
-        with reverie.open(home, clock=lambda: datetime.max.replace(tzinfo=UTC)) as mind:
+        with reverie.open(home, clock=lambda: datetime.max.replace(tzinfo=UTC), embedder="none") as mind:
             with pytest.raises(reverie.BadInput, match=r"the clock says 9999.*set it right"):
                 mind.observe("the last word")
             assert not texts(mind)
@@ -930,12 +930,12 @@ def test_moments_are_kept_as_instants_whatever_their_zone(tmp_path: Path) -> Non
     instant = datetime(2026, 5, 1, 23, 30, tzinfo=mexico)
     same = instant.astimezone(tokyo)
     for home in (":memory:", tmp_path / "home"):
-        with reverie.open(home, clock=lambda: same) as mind:
+        with reverie.open(home, clock=lambda: same, embedder="none") as mind:
             mind.observe("said late in Oaxaca", at=instant)
             mind.observe("said early in Tokyo", at=same)
             mind.remember("it holds", valid_from=instant, valid_until=same + timedelta(hours=1))
         if home != ":memory:":
-            mind = reverie.open(home, clock=lambda: same)
+            mind = reverie.open(home, clock=lambda: same, embedder="none")
             found = list(mind.scan())
             assert found[0].happened_at == found[1].happened_at == found[2].valid_from == instant
             assert all(memory.recorded_at.tzinfo == UTC for memory in found)

@@ -19,7 +19,7 @@ WORDS = "boat river lamp garden piano winter bread window letter train coffee is
 def fill(home: Path, share_of_ana: float, share_over: float) -> None:
     """Keep facts of two people, some of which no longer hold."""
     chance = random.Random(11)
-    with reverie.open(home, clock=lambda: NOW) as mind:
+    with reverie.open(home, clock=lambda: NOW, embedder="none") as mind:
         for number in range(120):
             person = "ana" if chance.random() < share_of_ana else "bo"
             until = NOW - timedelta(days=1) if chance.random() < share_over else NOW + timedelta(days=1)

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from datetime import datetime
 
 from reverie.errors import BadInput, CannotUndo, Conflict, NotFound, UndoConflict
 from reverie.learn.ingest import resting_only_on
 from reverie.memory import check, people
 from reverie.memory.language import fold, query, query_words, words_of
 from reverie.memory.scope import Scope
-from reverie.memory.trace import DEFAULT_CONFIDENCE, EPOCH, Memory, Sighting, Source
+from reverie.memory.trace import DEFAULT_CONFIDENCE, EPOCH, Diff, Memory, Sighting, Source
 from reverie.memory.working import State
 from reverie.store.base import Draft, Erasure, Held, Touched, View, Where, key_of, repeats
 
@@ -39,6 +40,54 @@ def active(view: View, id: str, scope: Scope) -> Memory:
     if view.get(id, Where(scope, retired=True)) is not None:
         raise NotFound(f"memory {id!r} was forgotten; restore() brings it back, history() shows it")
     raise unknown(id)
+
+
+def believed(view: View, id: str, where: Where) -> Memory:
+    """Return a memory as it was believed at a moment."""
+    memory = view.get(id, where)
+    if memory is None:
+        raise unknown(id)
+    return memory
+
+
+def version(view: View, id: str, scope: Scope, number: int) -> Memory:
+    """Return one version of a memory."""
+    for memory in view.history(id, scope):
+        if memory.version == number:
+            return memory
+    raise NotFound(f"no version {number} of memory {id!r} here; history() lists them")
+
+
+def diff(view: View, before: Where, after: Where) -> Diff:
+    """Return what changed from one moment to another."""
+    start, end = before.at or 0, after.at or 0
+    pairs = [(view.get(id, before), view.get(id, after)) for id in view.changed_between(start, end, before.scope)]
+    return Diff(
+        tuple(new for old, new in pairs if new and not old),
+        tuple(old for old, new in pairs if old and not new),
+        tuple((old, new) for old, new in pairs if old and new and old.version != new.version),
+    )
+
+
+def details(
+    title: str | None,
+    tags: Iterable[str] | None,
+    valid_from: datetime | None,
+    valid_until: datetime | None,
+    extra: Mapping[str, object] | None,
+) -> dict[str, object]:
+    """Return what an update changes beside the text, checked."""
+    given: dict[str, object] = {}
+    if title is not None:
+        given["title"] = check.text(title, "title")
+    if tags is not None:
+        given["tags"] = check.names(tags, "tags", check.TAGS_LIMIT)
+    for name, moment in (("valid_from", valid_from), ("valid_until", valid_until)):
+        if moment is not None:
+            given[name] = check.moment(moment, name)
+    if extra is not None:
+        given["extra"] = check.extra(extra)
+    return given
 
 
 def update(draft: Draft, id: str, scope: Scope, text: str | None, expect: int | None, details: dict[str, object]) -> Memory:
@@ -168,7 +217,7 @@ def erasing(view: View, roots: Iterable[Memory], scope: Scope, states: Iterable[
     noted |= {
         (state.kind, state.place, state.name): state
         for state in view.states(owner)
-        if state.kind != "person" and repeats(texts, state.value)
+        if state.kind != "person" and (repeats(texts, state.value) or state.value.get("memory") in gone)
     }
     kept = tuple(held for held in dead.values() if held.id not in gone)
     named = tuple(id for id in sorted(gone) if view.history(id, scope))

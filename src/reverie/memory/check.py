@@ -21,6 +21,7 @@ TEXT_LIMIT = 1_000_000
 NAME_LIMIT = 200
 TAGS_LIMIT = 100
 EXTRA_LIMIT = 100_000
+EXTRA_DEPTH = 50  # lists within lists: far below what makes a reader of JSON give up
 COUNT_LIMIT = (1 << 63) - 1  # what a database can count to
 
 _NOT_IN_NAMES = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
@@ -40,6 +41,11 @@ def text(value: object, called: str = "text") -> str:
         what = "a NUL character" if bad[0] == "\x00" else f"a lone surrogate (U+{ord(bad[0]):04X})"
         raise BadInput(f"{called} holds {what} at position {bad.start()}; remove it or decode the source properly")
     return value
+
+
+def optional_text(value: object, called: str) -> str | None:
+    """Return a text, or None."""
+    return None if value is None else text(value, called)
 
 
 def name(value: object, called: str) -> str:
@@ -108,6 +114,27 @@ def count(value: object, called: str, most: int = COUNT_LIMIT) -> int:
     return value
 
 
+def exactly_one(**given: object) -> None:
+    """Refuse any but one of several ways to say the same."""
+    if sum(value is not None for value in given.values()) != 1:
+        raise BadInput(f"give exactly one of {', '.join(given)}")
+
+
+def seconds(value: object, called: str) -> float:
+    """Return a span of time of at least nothing."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < float("inf"):
+        raise BadInput(f"{called} must be a number of seconds, 0 or more, not {value!r}")
+    return float(value)
+
+
+def cue(value: object) -> None:
+    """Refuse what cannot be asked; an empty cue can, where a filter says what is meant."""
+    if not isinstance(value, str):
+        raise BadInput(f"the cue must be a str, not {type(value).__name__}")
+    if value.strip():
+        text(value, "the cue")
+
+
 def path(value: object, called: str = "the path") -> Path:
     """Return the path of a file or folder, `~` written out."""
     if not isinstance(value, str | os.PathLike) or not isinstance(named := os.fspath(value), str) or not named or "\0" in named:
@@ -144,4 +171,10 @@ def extra(value: object) -> dict[str, object]:
     if _ESCAPED_NUL.search(written):
         raise BadInput("extra holds a NUL character; remove it")
     copy: dict[str, object] = json.loads(written)
+    level: list[object] = [copy]
+    for _ in range(EXTRA_DEPTH):
+        nested = (one.values() if isinstance(one, dict) else one for one in level if isinstance(one, dict | list))
+        level = [inner for inside in nested for inner in inside]
+    if level:
+        raise BadInput(f"extra is nested more than {EXTRA_DEPTH} deep; flatten it")
     return copy

@@ -163,6 +163,11 @@ def language_of(text: str) -> str:
     return _language(_clean(text[:_SAMPLE]))
 
 
+def is_unspaced(character: str) -> bool:
+    """Tell whether a character belongs to a script that is written without spaces, or to Hangul."""
+    return _WIDE_CHARACTER.match(character) is not None
+
+
 def terms(text: str) -> list[str]:
     """Return the terms under which `text` is indexed, in order and with repetition."""
     clean = _clean(text)

@@ -1,12 +1,24 @@
-"""What a recall returns: hits, and for each the reasons it is there."""
+"""What a recall returns: hits, and for each the reasons it is there; and how that is kept and told again afterwards.
+
+Kept are ids, versions and numbers, and the question; never what a memory says. An explanation reads the texts anew, in the
+scope of whoever asks for it.
+"""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import datetime
+from typing import Any
 
+from reverie.errors import NotFound
+from reverie.memory.scope import Scope
 from reverie.memory.trace import Memory
+from reverie.store.base import Recalled
+
+BAR = 10  # characters
+WAYS = ("words", "meaning", "time", "neighbours")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,3 +77,101 @@ class Recollection:
             return f"nothing said about {self.cue.text!r}"
         lines = (f"{hit.score:4.2f}  {hit.memory}{'' if hit.current else '  (no longer)'}" for hit in self.hits)
         return "\n".join([f"{self.confidence} confidence ({self.certainty:.2f})", *lines])
+
+
+@dataclass(frozen=True, slots=True)
+class Explained:
+    """One hit of a kept recall; `memory` is None if it is no longer to be seen here."""
+
+    rank: int
+    id: str
+    version: int
+    score: float
+    why: Why
+    memory: Memory | None
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """Why a recall came out as it did."""
+
+    id: str
+    question: str
+    at: datetime
+    confidence: str
+    certainty: float
+    arms: Mapping[str, str] = field(hash=False)
+    hits: tuple[Explained, ...] = ()
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it as JSON values."""
+        hits = [
+            {
+                "rank": hit.rank,
+                "id": hit.id,
+                "version": hit.version,
+                "score": hit.score,
+                "text": hit.memory.text if hit.memory else None,
+                **_numbers(hit.why),
+            }
+            for hit in self.hits
+        ]
+        return {
+            "id": self.id, "question": self.question, "at": self.at.isoformat(), "confidence": self.confidence,
+            "certainty": self.certainty, "arms": dict(self.arms), "hits": hits,
+        }  # fmt: skip
+
+    def __str__(self) -> str:
+        off = ", ".join(f"{way}: {state}" for way, state in self.arms.items() if state != "on")
+        lines = [f"asked {self.question!r} at {self.at:%Y-%m-%d %H:%M}: {self.confidence} confidence ({self.certainty:.2f})"]
+        lines += [f"ways of looking not fully on: {off}"] if off else []
+        for hit in self.hits:
+            lines.append(f"{hit.rank:>2}. {hit.score:.2f}  {hit.memory or '(no longer to be seen here)'}")
+            for way in WAYS:
+                arm: Arm | None = getattr(hit.why, way)
+                if arm is not None:
+                    filled = round(BAR * min(1.0, max(0.0, arm.score)))
+                    matched = f"  {', '.join(hit.why.matched)}" if way == "words" else ""
+                    lines.append(
+                        f"      {way:<10} {'█' * filled}{'·' * (BAR - filled)} {arm.score:.2f}, place {arm.rank}{matched}"
+                    )
+            boosts = ", ".join(f"{name} {value:+.2f}" for name, value in hit.why.boosts.items())
+            lines += [f"      boosts     {boosts}"] if boosts else []
+        return "\n".join(lines if self.hits else [*lines, "nothing was found"])
+
+
+def _numbers(why: Why) -> dict[str, Any]:
+    return {name: value for name, value in asdict(why).items() if value not in (None, (), {})}
+
+
+def no_recall(id: str) -> NotFound:
+    """Return the error for a recall that is not kept here."""
+    return NotFound(f"no recall {id!r} is kept here; recalls are kept for a while where they were asked: ask again")
+
+
+def keep(recollection: Recollection, scope: Scope, at: datetime) -> Recalled:
+    """Return what is kept of a recall."""
+    hits = [[hit.memory.id, hit.memory.version, round(hit.score, 4), _numbers(hit.why)] for hit in recollection.hits]
+    numbers = {
+        "confidence": recollection.confidence, "certainty": round(recollection.certainty, 4),
+        "arms": dict(recollection.arms), "hits": hits,
+    }  # fmt: skip
+    ids = tuple(hit.memory.id for hit in recollection.hits)
+    return Recalled(recollection.id, scope, at, recollection.cue.text, ids, json.dumps(numbers, ensure_ascii=False))
+
+
+def tell(recalled: Recalled, memories: Mapping[str, Memory]) -> Explanation:
+    """Return the explanation of a kept recall, with the texts that may be seen."""
+    numbers = json.loads(recalled.numbers)
+    hits = tuple(
+        Explained(rank, id, version, score, _why(why), memories.get(id))
+        for rank, (id, version, score, why) in enumerate(numbers["hits"], 1)
+    )
+    return Explanation(
+        recalled.id, recalled.question, recalled.at, numbers["confidence"], numbers["certainty"], numbers["arms"], hits
+    )
+
+
+def _why(numbers: Mapping[str, Any]) -> Why:
+    arms = {way: Arm(**numbers[way]) for way in WAYS if way in numbers}
+    return Why(**arms, matched=tuple(numbers.get("matched", ())), boosts=numbers.get("boosts", {}))

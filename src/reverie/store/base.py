@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float32]
 
-GRAINS = ("turn", "chunk", "window")
+GRAINS = ("turn", "window")
 NAMELESS = "someone"  # whose commits those of an erased person become
 
 # Every place that may hold a text, or something made from it. Whoever adds one adds it here, to the erase of each
@@ -51,7 +51,8 @@ PLACES = {
     "vectors": "vectors of the text and of the windows it stands in",
     "sightings": "where and when it was said again, with the quote",
     "commits": "the reasons given for changes, and by whom",
-    "state": "working memory, scratchpads, chat contexts, people",
+    "state": "working memory, scratchpads, chat contexts, people, proposals",
+    "recalls": "kept explanations: what was asked, and which memories were looked at",
     "caches": "vectors and words held in memory by each process",
     "log": "pages not yet folded into the database file",
     "gaps": "unused space inside the database file",
@@ -88,8 +89,34 @@ class Match:
 
 
 @dataclass(frozen=True, slots=True)
+class Near:
+    """What a search by vector found: the nearest, then others that were asked for; `lowest` of all that were looked at."""
+
+    matches: list[Match]
+    lowest: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """What ranking looks at of a version, without its text."""
+
+    key: int
+    id: str
+    version: int
+    kind: str
+    speaker: str | None
+    role: str | None
+    channel: str | None
+    session: str | None
+    trust: str
+    confidence: float
+    at: datetime
+    valid_until: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
 class Vector:
-    """A vector to keep; `uses` names the other versions whose text went into it."""
+    """A vector to keep, of a whole text or of one part of it; `uses` names the other versions whose text went into it."""
 
     id: str
     version: int
@@ -118,6 +145,18 @@ class Record:
     key: bytes | None
     added_seq: int
     retired_seq: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Recalled:
+    """A recall as it is kept for `why`: who asked what and when, which memories were looked at, and the numbers as JSON."""
+
+    id: str
+    scope: Scope
+    at: datetime
+    question: str
+    ids: tuple[str, ...]
+    numbers: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,8 +271,28 @@ class View(Protocol):
     def counts(self, terms: Sequence[str], where: Where) -> tuple[int, dict[str, int]]:
         """Return how many versions a search looks through, and how many of them have each term, whoever may see them."""
 
-    def search_vectors(self, values: Sequence[float] | Floats, model: str, grain: str, where: Where, limit: int) -> list[Match]:
-        """Return the nearest by cosine, exact; of several parts of one version the best counts."""
+    def search_vectors(
+        self,
+        values: Sequence[float] | Floats,
+        model: str,
+        grain: str,
+        where: Where,
+        limit: int,
+        also: Sequence[int] = (),
+    ) -> Near:
+        """Return the nearest by cosine, exact, then those of `also` that fit; of several parts of a version the best counts."""
+
+    def around(self, keys: Sequence[int], where: Where) -> dict[int, tuple[int | None, int | None]]:
+        """Return for each turn the ones before and after it in its session (else channel), of those `where.scope` may see."""
+
+    def outlines(self, keys: Sequence[int]) -> list[Outline]:
+        """Return what ranking looks at, in the order given."""
+
+    def without_vectors(self, model: str, limit: int | None) -> list[Memory]:
+        """Return versions that have no vector of a model yet, oldest first."""
+
+    def lacking(self, model: str) -> int:
+        """Return how many versions have no vector of a model yet."""
 
     def fetch(self, keys: Sequence[int], at: int | None = None) -> list[Memory]:
         """Return the versions behind matches, in the order given."""
@@ -302,6 +361,21 @@ class Store(Protocol):
 
     def put_vectors(self, space: str, model: str, vectors: Sequence[Vector]) -> int:
         """Keep vectors; those of versions that are gone meanwhile are left out. Return how many were kept."""
+
+    def drop_vectors(self, space: str, keep: str) -> int:
+        """Take away the vectors of every model but `keep`; return how many there were."""
+
+    def alone(self, task: str) -> AbstractContextManager[bool]:
+        """Tell whether nobody else, here or in another process, is at a task; nobody begins it until the block ends."""
+
+    def keep_recall(self, recalled: Recalled) -> None:
+        """Keep a recall for a while, sooner or later; it is not worth waiting for, and may be lost in a crash."""
+
+    def recalled(self, id: str) -> Recalled | None:
+        """Return a kept recall."""
+
+    def last_recalled(self, scope: Scope) -> str | None:
+        """Return the id of the last recall kept that was asked in a scope; for an owner, anywhere in the space."""
 
     def erase(self, space: str, plan: Callable[[View], Erasure], by: str, now: datetime, dry_run: bool = False) -> Swept:
         """Take away for good what `plan` says, decided on the state it is applied to."""
@@ -379,6 +453,17 @@ def without(record: Record, gone: set[str], sightings: Iterable[Held]) -> Record
     return replace(record, memory=replace(memory, replaces=replaces, source=source))
 
 
+def asked_from(scope: Scope, recalled: Recalled) -> bool:
+    """Tell whether a recall may be looked at in `scope`: where it was asked, or by the owner of the space."""
+    return scope.space == recalled.scope.space and (scope.sees_all or scope == recalled.scope)
+
+
+def concerns(erasure: Erasure, texts: Iterable[str], recalled: Recalled) -> bool:
+    """Tell whether a kept recall goes with an erasure: it looked at what goes, asked in its words, or was theirs who go."""
+    looked_at = not set(erasure.ids).isdisjoint(recalled.ids)
+    return looked_at or repeats(texts, recalled.question) or recalled.scope.person in erasure.people
+
+
 def repeats(texts: Iterable[str], value: object) -> bool:
     """Tell whether a JSON value says any of these folded texts again: in full, or inside something longer."""
     if isinstance(value, str):
@@ -411,6 +496,11 @@ def barred_by(secret: bytes, memory: Memory) -> list[bytes]:
 def person_tombstone(secret: bytes, person: str) -> bytes:
     """Return the mark of a person who was erased; it keeps names and notes from coming back with an old copy."""
     return _mac(secret, "person", person)
+
+
+def word_tombstones(secret: bytes, words: Iterable[str]) -> set[bytes]:
+    """Return the marks of words that went with an erase; a question that has one of them is not kept for `why`."""
+    return {_mac(secret, "word", word) for word in words}
 
 
 @dataclass(frozen=True, slots=True)

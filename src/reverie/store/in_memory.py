@@ -33,6 +33,9 @@ from reverie.store.base import (
     Erasure,
     Held,
     Match,
+    Near,
+    Outline,
+    Recalled,
     Record,
     Report,
     Swept,
@@ -40,8 +43,10 @@ from reverie.store.base import (
     Vector,
     View,
     Where,
+    asked_from,
     barred_by,
     check_vectors,
+    concerns,
     fits,
     indexed_text,
     key_of,
@@ -51,10 +56,13 @@ from reverie.store.base import (
     tombstones,
     unit,
     without,
+    word_tombstones,
 )
 
 if TYPE_CHECKING:
     from reverie.store.base import Floats
+
+RECALLS_KEPT = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,11 +232,7 @@ class InMemoryView:
         return [self._shown(record, where.at) for record in found[:limit]]
 
     def newest(self, where: Where, limit: int) -> list[Match]:
-        found = sorted(
-            self._fitting(where),
-            key=lambda pair: (pair[1].memory.happened_at or pair[1].memory.recorded_at, pair[1].memory.id),
-            reverse=True,
-        )
+        found = sorted(self._fitting(where), key=lambda pair: (_when(pair[1].memory), pair[1].memory.id), reverse=True)
         return [Match(key, 0.0) for key, _ in found[:limit]]
 
     def count(self, where: Where) -> dict[str, int]:
@@ -265,7 +269,15 @@ class InMemoryView:
         texts = [set(language.terms(indexed_text(record.memory))) for _, record in self._candidates(where)]
         return len(texts), {term: sum(term in text for text in texts) for term in terms}
 
-    def search_vectors(self, values: Sequence[float] | Floats, model: str, grain: str, where: Where, limit: int) -> list[Match]:
+    def search_vectors(
+        self,
+        values: Sequence[float] | Floats,
+        model: str,
+        grain: str,
+        where: Where,
+        limit: int,
+        also: Sequence[int] = (),
+    ) -> Near:
         kept = [vector for vector in self._kept.vectors if vector.model == model and vector.vector.grain == grain]
         sought = unit(values, self._kept.models.get(model))
         keys = {(r.memory.id, r.memory.version): key for key, r in self._fitting(where)}
@@ -275,7 +287,41 @@ class InMemoryView:
             if key is not None:
                 best[key] = max(best.get(key, -1.0), float(sought @ vector.values))
         ranked = sorted(best.items(), key=lambda pair: (-pair[1], pair[0]))
-        return [Match(key, score) for key, score in ranked[:limit]]
+        others = [pair for pair in ranked[limit:] if pair[0] in also]
+        return Near([Match(key, score) for key, score in ranked[:limit] + others], min(best.values(), default=0.0))
+
+    def around(self, keys: Sequence[int], where: Where) -> dict[int, tuple[int | None, int | None]]:
+        streams: dict[tuple[str | None, str | None], list[tuple[datetime, int]]] = {}
+        for key, record in self._fitting(Where(where.scope, ("turn",), at=where.at)):
+            memory = record.memory
+            streams.setdefault((memory.origin.channel, memory.origin.session), []).append((_when(memory), key))
+        found: dict[int, tuple[int | None, int | None]] = {}
+        for key in keys:
+            memory = self._kept.records[key].memory
+            stream = (memory.origin.channel, memory.origin.session)
+            if memory.kind == "turn" and stream != (None, None):
+                here, turns = (_when(memory), key), sorted(streams.get(stream, ()))
+                before, after = [turn for turn in turns if turn < here], [turn for turn in turns if turn > here]
+                found[key] = (before[-1][1] if before else None, after[0][1] if after else None)
+        return found
+
+    def outlines(self, keys: Sequence[int]) -> list[Outline]:
+        memories = [(key, self._kept.records[key].memory) for key in keys]
+        return [
+            Outline(
+                key, m.id, m.version, m.kind, m.speaker, m.role, m.origin.channel, m.origin.session, m.trust, m.confidence,
+                _when(m), m.valid_until,
+            )
+            for key, m in memories
+        ]  # fmt: skip
+
+    def without_vectors(self, model: str, limit: int | None) -> list[Memory]:
+        have = {(v.vector.id, v.vector.version) for v in self._kept.vectors if v.model == model and v.vector.grain == "turn"}
+        lacking = [r.memory for r in self._kept.records if (r.memory.id, r.memory.version) not in have]
+        return lacking[:limit]
+
+    def lacking(self, model: str) -> int:
+        return len(self.without_vectors(model, None))
 
     # sources and state
 
@@ -297,6 +343,10 @@ class InMemoryView:
 
     def copies(self) -> list[str]:
         return list(self._kept.copies)
+
+
+def _when(memory: Memory) -> datetime:
+    return memory.happened_at or memory.recorded_at
 
 
 def _own(memory: Memory) -> Memory:
@@ -384,6 +434,8 @@ class InMemoryStore:
     def __init__(self) -> None:
         self._spaces: dict[str, _Space] = {}
         self._lock = threading.RLock()
+        self._tasks: set[str] = set()
+        self._recalls: dict[str, Recalled] = {}
         self._secret = secrets.token_bytes(32)
         self._closed = False
 
@@ -448,6 +500,46 @@ class InMemoryStore:
             self._spaces[space] = kept
             return count
 
+    def drop_vectors(self, space: str, keep: str) -> int:
+        with self._lock:
+            kept = self._space(space).copy()
+            left = [vector for vector in kept.vectors if vector.model == keep]
+            dropped = len(kept.vectors) - len(left)
+            kept.vectors = left
+            kept.models = {model: length for model, length in kept.models.items() if model == keep}
+            if dropped:
+                self._spaces[space] = kept
+            return dropped
+
+    def keep_recall(self, recalled: Recalled) -> None:
+        with self._lock:
+            if not self._asks_for_erased(recalled):
+                self._recalls[recalled.id] = recalled
+            while len(self._recalls) > RECALLS_KEPT:
+                del self._recalls[next(iter(self._recalls))]
+
+    def _asks_for_erased(self, recalled: Recalled) -> bool:
+        marks = word_tombstones(self._secret, language.terms(recalled.question))
+        return not marks.isdisjoint(self._space(recalled.scope.space).tombstones)
+
+    def recalled(self, id: str) -> Recalled | None:
+        return self._recalls.get(id)
+
+    def last_recalled(self, scope: Scope) -> str | None:
+        with self._lock:
+            return next((id for id, recalled in reversed(self._recalls.items()) if asked_from(scope, recalled)), None)
+
+    @contextmanager
+    def alone(self, task: str) -> Iterator[bool]:
+        with self._lock:
+            is_mine = task not in self._tasks
+            self._tasks.add(task)
+        try:
+            yield is_mine
+        finally:
+            if is_mine:
+                self._tasks.discard(task)
+
     def erase(self, space: str, plan: Callable[[View], Erasure], by: str, now: datetime, dry_run: bool = False) -> Swept:
         with self._lock:
             kept = self._space(space).copy()
@@ -479,7 +571,17 @@ class InMemoryStore:
                 kept.states.pop((state.kind, state.place, state.name), None)
             asked_by = NAMELESS if by in erasure.people else by
             commit = InMemoryDraft(space, kept, self._secret, asked_by, "erased", now).begin()
+            left = {term for record in kept.records for term in language.terms(indexed_text(record.memory))}
+            lost = {term for record in going for term in language.terms(indexed_text(record.memory))} - left
+            kept.tombstones |= word_tombstones(self._secret, lost)
             self._spaces[space] = kept
+            self._recalls = {
+                id: recalled
+                for id, recalled in self._recalls.items()
+                if not (
+                    recalled.scope.space == space and (concerns(erasure, texts, recalled) or self._asks_for_erased(recalled))
+                )
+            }
             language.let_go_of_words()
             return Swept(erasure.named, commit, tuple(PLACES))
 

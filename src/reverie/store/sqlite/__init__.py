@@ -8,21 +8,23 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
 from reverie.errors import Damaged, ReadOnly, SchemaTooNew, StoreError
 from reverie.memory import language
+from reverie.memory.language import fold
 from reverie.memory.scope import Scope
 from reverie.memory.trace import space_mark
 from reverie.memory.working import State
-from reverie.store.base import PLACES, Bars, Dump, Entries, Erasure, Report, Swept, Vector, View
+from reverie.store.base import PLACES, Bars, Dump, Entries, Erasure, Recalled, Report, Swept, Vector, View, word_tombstones
 from reverie.store.in_memory import InMemoryStore
 from reverie.store.sqlite import erase
 from reverie.store.sqlite.commit import SqliteDraft
 from reverie.store.sqlite.connect import Folder, SpaceFile, damage, translated
 from reverie.store.sqlite.ledger import Ledger
+from reverie.store.sqlite.recalls import Recalls
 from reverie.store.sqlite.schema import TABLE_PLACES
 from reverie.store.sqlite.view import SqliteView, let_go_of_scopes
 
@@ -52,6 +54,7 @@ class SqliteStore:
         for unfinished in home.glob(".recover-*"):  # nobody recovers while we hold the ledger
             shutil.rmtree(unfinished, ignore_errors=True)
         self._folder = Folder(home / "spaces", self._settle, self.ledger.marks)
+        self._recalls = Recalls(home, self._is_erased)
         self._empty = InMemoryStore()
         self._watcher: threading.Thread | None = None
         self._closing = threading.Event()
@@ -115,22 +118,66 @@ class SqliteStore:
         with self.writing(space, "", "", datetime.now(UTC)) as draft:
             return draft.put_vectors(model, vectors)
 
+    def drop_vectors(self, space: str, keep: str) -> int:
+        others = "model IN (SELECT model FROM models WHERE name <> ?)"
+        with self.reading(space) as view:
+            if not (isinstance(view, SqliteView) and view.rows(f"SELECT 1 FROM models WHERE {others}", (keep,))):
+                return 0
+        with self.writing(space, "", "", datetime.now(UTC)) as draft:
+            dropped = draft.drop_vectors(others, (keep,))
+            draft.rows("DELETE FROM models WHERE name <> ?", (keep,))
+            return dropped
+
+    def keep_recall(self, recalled: Recalled) -> None:
+        self._recalls.put(recalled)
+
+    def recalled(self, id: str) -> Recalled | None:
+        with translated(self.home / "recalls.db"):
+            return self._recalls.get(id)
+
+    def last_recalled(self, scope: Scope) -> str | None:
+        with translated(self.home / "recalls.db"):
+            return self._recalls.last(scope)
+
+    def _is_erased(self, recalled: Recalled) -> bool:
+        """Tell whether a recall looked at, or asks in words of, something that is gone for good."""
+        marks = sorted(word_tombstones(self.ledger.secret, language.terms(recalled.question)))
+        with self.reading(recalled.scope.space) as view:
+            if not isinstance(view, SqliteView):
+                return bool(recalled.ids)
+            barred = f"SELECT EXISTS (SELECT 1 FROM tombstones WHERE mark IN ({','.join('?' * len(marks))}))"
+            return len(view.known(recalled.ids)) < len(set(recalled.ids)) or bool(view.value(barred, marks))
+
+    def alone(self, task: str) -> AbstractContextManager[bool]:
+        return self.ledger.alone(task)
+
     def erase(self, space: str, plan: Callable[[View], Erasure], by: str, now: datetime, dry_run: bool = False) -> Swept:
         with self._folder.use(space) as file:
             if file is None:
                 return self._empty.erase(space, plan, by, now, dry_run=True)
             with file.lock:
-                named, commit, needles = erase.empty(file, self.ledger.secret, plan, by, now, dry_run)
+                gone: list[tuple[Erasure, list[str]]] = []
+
+                def noted(view: View) -> Erasure:
+                    erasure, owner = plan(view), Scope.owner(space)
+                    gone.append((erasure, [fold(one.text) for id in erasure.ids for one in view.history(id, owner)]))
+                    return erasure
+
+                named, commit, needles = erase.empty(file, self.ledger.secret, noted, by, now, dry_run)
                 if not commit:
                     return Swept(named, "", ())
-                pending = self._sweep(file, needles)
+                pending = self._sweep(file, needles, *gone[-1])
                 self._look_at_ledger()
                 return Swept(named, commit, tuple(place for place in PLACES if place not in pending), pending)
 
-    def _sweep(self, file: SpaceFile, needles: set[bytes] | None = None) -> tuple[str, ...]:
+    def _sweep(
+        self, file: SpaceFile, needles: set[bytes] | None = None, gone: Erasure | None = None, texts: Sequence[str] = ()
+    ) -> tuple[str, ...]:
         """Note what was erased beside the file, and clear what is left of it."""
         self.ledger.write(file.mark, erase.marks_in(file))
         erase.step("noted")
+        self._recalls.forget(file.space, gone, texts)
+        erase.step("recalls")
         pending = erase.sweep(file, self._folder.aside, needles)
         self.ledger.touch()
         return pending
@@ -259,6 +306,7 @@ class SqliteStore:
         for file in self._folder.each_open():
             with translated(file.path):
                 self._settle(file)
+        self._recalls.close()
         self._folder.close()
         self.ledger.close()
 

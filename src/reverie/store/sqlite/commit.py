@@ -13,6 +13,7 @@ from reverie.memory.scope import Scope
 from reverie.memory.trace import MICROSECOND, Memory, Sighting, from_micros, micros, new_tail, stamped
 from reverie.memory.working import State
 from reverie.store.base import Dump, Held, Record, Vector, barred_by, check_vectors, indexed_text, key_of, refusal, unit
+from reverie.store.sqlite.schema import stream_of
 from reverie.store.sqlite.view import Bind, SqliteView, compact, state_key, write_source
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ class SqliteDraft(SqliteView):
         self.at = now if last_at is None else max(now, from_micros(last_at) + MICROSECOND)
         self.commit_tail = new_tail(self.at)
         self.changed = False
-        self._secret, self._by, self._why = secret, by, why
+        self.secret, self._by, self._why = secret, by, why
         self._ordinal = 0
         self._scopes: dict[Scope, int] = {}
 
@@ -83,7 +84,7 @@ class SqliteDraft(SqliteView):
         """Tell whether a memory was erased here."""
         if not self._any_erased:
             return False
-        marks = barred_by(self._secret, memory)
+        marks = barred_by(self.secret, memory)
         return bool(self.value(f"SELECT EXISTS (SELECT 1 FROM tombstones WHERE mark IN ({','.join('?' * len(marks))}))", marks))
 
     def insert(self, record: Record) -> None:
@@ -91,11 +92,13 @@ class SqliteDraft(SqliteView):
         memory = record.memory
         self.rows(
             "INSERT INTO versions(id, version, kind, audience, origin, subject, trust, confidence, pinned, happened,"
-            " valid_from, valid_until, added_seq, retired_seq, key) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            " valid_from, valid_until, added_seq, retired_seq, key, stream)"
+            " VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
                 self.tail(memory.id), memory.version, memory.kind, self._scope(memory.audience), self._scope(memory.origin),
                 memory.subject, memory.trust, memory.confidence, int(memory.pinned), _micros(memory.happened_at),
                 _micros(memory.valid_from), _micros(memory.valid_until), record.added_seq, record.retired_seq, record.key,
+                stream_of(memory.origin.channel, memory.origin.session) if memory.kind == "turn" else None,
             ),
         )  # fmt: skip
         v = self._connection.last_insert_rowid()
@@ -216,6 +219,10 @@ class SqliteDraft(SqliteView):
             for used in uses:
                 self.rows("INSERT OR IGNORE INTO vector_uses VALUES(?, ?)", (used, vec))
             count += 1
+        condition, bind = self._lacking(model)
+        first = self.value(f"SELECT m.added_seq FROM versions m WHERE {condition} ORDER BY m.added_seq LIMIT 1", bind)
+        upto = self.seq_now - 1 if first is None else first - 1
+        self.rows("UPDATE models SET upto = max(upto, ?) WHERE model = ?", (upto, number))
         return count
 
     def _version(self, id: str, version: int, condition: str = "") -> int | None:
@@ -224,14 +231,15 @@ class SqliteDraft(SqliteView):
         )
         return found
 
-    def drop_vectors(self, condition: str, bind: Sequence[Bind]) -> None:
-        """Take vectors away, so that every cache of them is read again."""
+    def drop_vectors(self, condition: str, bind: Sequence[Bind]) -> int:
+        """Take vectors away, so that every cache of them is read again; return how many."""
         going = self.rows(f"SELECT vec FROM vectors WHERE {condition}", bind)
         for (vec,) in going:
             self.rows("DELETE FROM vectors WHERE vec = ?", (vec,))
             self.rows("DELETE FROM vector_uses WHERE vec = ?", (vec,))
         if going:
             self.rows("UPDATE meta SET value = value + 1 WHERE name = 'epoch'")
+        return len(going)
 
     def restore(self, dump: Dump) -> bool:
         """Fill an empty file from a dump."""

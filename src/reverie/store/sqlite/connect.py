@@ -27,7 +27,7 @@ from reverie.memory.language import terms
 from reverie.memory.scope import Scope
 from reverie.memory.trace import space_mark
 from reverie.store.base import searchable
-from reverie.store.sqlite.schema import APPLICATION_ID, STEPS
+from reverie.store.sqlite.schema import APPLICATION_ID, STEPS, stream_of
 
 if TYPE_CHECKING:
     from reverie.store.sqlite.vectors import Cache
@@ -272,9 +272,7 @@ def connect(path: Path) -> apsw.Connection:
 
 def build(connection: apsw.Connection) -> None:
     """Make the tables."""
-    for step in STEPS:
-        for _ in connection.execute(step):
-            pass
+    _take(connection, STEPS)
     connection.pragma("application_id", APPLICATION_ID)
     connection.pragma("user_version", len(STEPS))
 
@@ -291,9 +289,7 @@ def migrate(connection: apsw.Connection, path: Path, aside: Path) -> None:
     put_aside(connection, path, aside, f"schema-{version}")
     connection.execute("BEGIN IMMEDIATE")
     try:
-        for step in STEPS[connection.pragma("user_version") :]:
-            for _ in connection.execute(step):
-                pass
+        _take(connection, STEPS[connection.pragma("user_version") :])
         connection.pragma("user_version", len(STEPS))
         connection.execute("COMMIT")
     except BaseException as exc:
@@ -302,6 +298,13 @@ def migrate(connection: apsw.Connection, path: Path, aside: Path) -> None:
         if isinstance(exc, apsw.SQLError | apsw.ConstraintError):
             raise StoreError(f"{path} could not be brought to schema {len(STEPS)} ({exc}); it was left as it was") from exc
         raise
+
+
+def _take(connection: apsw.Connection, steps: tuple[str, ...]) -> None:
+    connection.create_scalar_function("stream_of", lambda *scope: stream_of(*scope), 2, deterministic=True)
+    for step in steps:
+        for _ in connection.execute(step):
+            pass
 
 
 def index_anew(file: SpaceFile) -> None:

@@ -31,6 +31,7 @@ from reverie.store.base import (
     repeats,
     tombstones,
     without,
+    word_tombstones,
 )
 from reverie.store.sqlite.commit import SqliteDraft
 from reverie.store.sqlite.connect import BUSY_MS
@@ -169,7 +170,11 @@ def _take_out(draft: SqliteDraft, erasure: Erasure) -> set[bytes]:
     for table in ("words_now", "words_past"):
         draft.rows(f"INSERT INTO {table}({table}) VALUES('optimize')")
     draft.rows("UPDATE meta SET value = value + 1 WHERE name = 'epoch'")
-    return needles | {term.encode() for term in words if len(term.encode()) >= 6} - vocabulary(draft)
+    lost = words - vocabulary(draft)
+    marks = word_tombstones(draft.secret, lost)
+    for mark in sorted(marks):
+        draft.rows("INSERT OR IGNORE INTO tombstones VALUES(?)", (mark,))
+    return needles | {raw for term in lost if len(raw := term.encode()) >= 6}
 
 
 def _rows_of(draft: SqliteDraft, held: Held) -> list[Row]:
@@ -194,12 +199,10 @@ def _cut_out(draft: SqliteDraft, ids: set[str], resting: set[str]) -> None:
         )
 
 
-def vocabulary(draft: SqliteDraft) -> set[bytes]:
+def vocabulary(draft: SqliteDraft) -> set[str]:
     """Return every word that the full-text indexes hold."""
-    found: set[bytes] = set()
-    for table in ("vocabulary_now", "vocabulary_past"):
-        found |= {term.encode() for (term,) in draft.rows(f"SELECT term FROM {table}")}
-    return found
+    tables = ("vocabulary_now", "vocabulary_past")
+    return {term for table in tables for (term,) in draft.rows(f"SELECT term FROM {table}")}
 
 
 def _records(draft: SqliteDraft, ids: Iterable[str]) -> list[Record]:

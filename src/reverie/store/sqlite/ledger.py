@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import os
 import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
 
@@ -108,6 +110,21 @@ class Ledger:
         except FileNotFoundError:
             return None
         return found.st_mtime_ns, found.st_size
+
+    @contextmanager
+    def alone(self, task: str) -> Iterator[bool]:
+        """Tell whether nobody else is at a task; a process that dies lets go of it."""
+        handle = os.open(self._path.with_name(f"{task}.lock"), os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            is_mine = True
+            if _locks is not None:
+                try:
+                    _locks.flock(handle, _locks.LOCK_EX | _locks.LOCK_NB)
+                except OSError:
+                    is_mine = False
+            yield is_mine
+        finally:
+            os.close(handle)
 
     def close(self) -> None:
         """Let go of the home."""

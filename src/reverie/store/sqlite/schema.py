@@ -10,6 +10,8 @@ indexed by value, since an index keeps copies that an erase would have to chase:
 
 from __future__ import annotations
 
+import hashlib
+
 from reverie.memory.language import FTS_TOKENIZE
 
 APPLICATION_ID = 0x52455645  # "REVE", so that any other SQLite file is recognised as not ours
@@ -60,7 +62,15 @@ CREATE VIRTUAL TABLE vocabulary_now USING fts5vocab(words_now, row);
 CREATE VIRTUAL TABLE vocabulary_past USING fts5vocab(words_past, row);
 """
 
-STEPS: tuple[str, ...] = (_FIRST,)
+# `upto`: every version added up to this seq has its vectors of that model. `stream`: what a turn stands before and after.
+_SECOND = """
+ALTER TABLE models ADD COLUMN upto INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE versions ADD COLUMN stream INTEGER;
+UPDATE versions SET stream = (SELECT stream_of(channel, session) FROM scopes WHERE n = origin) WHERE kind = 'turn';
+CREATE INDEX versions_stream ON versions(stream, happened) WHERE stream IS NOT NULL;
+"""
+
+STEPS: tuple[str, ...] = (_FIRST, _SECOND)
 
 # Which entry of PLACES each table belongs to; the residue test checks that none is missing.
 TABLE_PLACES = {
@@ -83,3 +93,11 @@ TABLE_PLACES = {
     "tombstones": None,
     "copies": None,
 }
+
+
+def stream_of(channel: str | None, session: str | None) -> int | None:
+    """Return the number of the conversation that a turn belongs to: its session's, else its channel's; None without either."""
+    if channel is None and session is None:
+        return None
+    digest = hashlib.blake2b(repr((channel, session)).encode(), digest_size=8).digest()
+    return int.from_bytes(digest, signed=True)

@@ -8,10 +8,13 @@ as long, so memory holds full ones.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from reverie.memory.trace import KINDS
 
 if TYPE_CHECKING:
     import apsw
@@ -32,7 +35,7 @@ class Cache:
     last_seq: int = 0
     size: int = 0
     matrix: Floats = field(default_factory=lambda: np.empty((0, 0), np.float32))
-    columns: NDArray[np.int64] = field(default_factory=lambda: np.empty((4, 0), np.int64))  # v, audience, added, retired
+    columns: NDArray[np.int64] = field(default_factory=lambda: np.empty((5, 0), np.int64))  # v, audience, added, retired, kind
 
     def refresh(self, connection: apsw.Connection, model: int, grain: str, seq: int) -> None:
         """Add what came since the last time."""
@@ -47,7 +50,7 @@ class Cache:
                     columns[3, row] = retired[int(columns[0, row])]
                 self.columns = columns
         rows: list[Any] = connection.execute(
-            "SELECT vec, v, audience, added_seq, retired_seq, data FROM vectors JOIN versions USING(v)"
+            "SELECT vec, v, audience, added_seq, retired_seq, kind, data FROM vectors JOIN versions USING(v)"
             " WHERE model = ? AND grain = ? AND vec > ? ORDER BY vec",
             (model, grain, self.last_vec),
         ).fetchall()
@@ -64,36 +67,56 @@ class Cache:
         needed = self.size + len(rows)
         if needed > len(self.matrix):
             room = max(needed, 2 * len(self.matrix) if self.size else needed)
-            matrix, columns = np.empty((room, self.length), np.float32), np.empty((4, room), np.int64)
+            matrix, columns = np.empty((room, self.length), np.float32), np.empty((5, room), np.int64)
             if self.size:
                 matrix[: self.size], columns[:, : self.size] = self.matrix[: self.size], self.columns[:, : self.size]
             self.matrix, self.columns = matrix, columns
         here = slice(self.size, needed)
-        self.matrix[here] = np.frombuffer(b"".join(row[5] for row in rows), np.float16).reshape(len(rows), self.length)
+        self.matrix[here] = np.frombuffer(b"".join(row[6] for row in rows), np.float16).reshape(len(rows), self.length)
         self.columns[:, here] = np.array(
-            [(row[1], row[2], row[3], NEVER if row[4] is None else row[4]) for row in rows], np.int64
+            [(row[1], row[2], row[3], NEVER if row[4] is None else row[4], KINDS.index(row[5])) for row in rows], np.int64
         ).T
         self.size = needed
 
     def nearest(
-        self, sought: Floats, at: int | None, audiences: set[int] | None, allowed: set[int] | None, limit: int
-    ) -> list[tuple[int, float]]:
-        """Return (version, cosine), best first; of several parts of a version the best. Without `at` only `allowed` decides."""
+        self,
+        sought: Floats,
+        at: int | None,
+        audiences: set[int] | None,
+        kinds: tuple[str, ...] | None,
+        allowed: set[int] | None,
+        limit: int,
+        also: Sequence[int],
+    ) -> tuple[list[tuple[int, float]], float]:
+        """Return (version, cosine), best first, then those of `also`; of several parts of a version the best. And the lowest.
+
+        Without `at` only `allowed` decides.
+        """
         if not self.size:
-            return []
-        matrix, (v, audience, added, retired) = self.matrix[: self.size], self.columns[:, : self.size]
+            return [], 0.0
+        matrix, (v, audience, added, retired, kind) = self.matrix[: self.size], self.columns[:, : self.size]
         seen = np.ones(self.size, bool) if at is None else (added <= at) & (retired > at)
         if audiences is not None:
             seen &= np.isin(audience, list(audiences))
+        if kinds is not None:
+            seen &= np.isin(kind, [KINDS.index(one) for one in kinds])
         if allowed is not None:
             seen &= np.isin(v, list(allowed))
-        found = int(seen.sum())
-        scores = np.where(seen, matrix @ sought, -np.inf)
+        rows = np.flatnonzero(seen)
+        if not len(rows):
+            return [], 0.0
+        scores = (matrix @ sought)[rows]
+        v = v[rows]
         best: dict[int, float] = {}
-        wanted = min(found, 4 * limit)
+        wanted = min(len(rows), 4 * limit)
         while len(best) < limit and wanted:
-            rows = np.argpartition(-scores, wanted - 1)[:wanted]
-            for row in rows[np.lexsort((v[rows], -scores[rows]))]:
+            some = np.argpartition(-scores, wanted - 1)[:wanted]
+            for row in some[np.lexsort((v[some], -scores[some]))]:
                 best.setdefault(int(v[row]), float(scores[row]))
-            wanted = min(found, 4 * wanted) if wanted < found else 0
-        return list(best.items())[:limit]
+            wanted = min(len(rows), 4 * wanted) if wanted < len(rows) else 0
+        found = dict(list(best.items())[:limit])
+        others = np.flatnonzero(np.isin(v, also)) if also else ()
+        asked: dict[int, float] = {}
+        for row in others:
+            asked[int(v[row])] = max(asked.get(int(v[row]), -2.0), float(scores[row]))
+        return [*found.items(), *((key, score) for key, score in asked.items() if key not in found)], float(scores.min())

@@ -14,7 +14,7 @@ from reverie.memory.language import Query
 from reverie.memory.scope import Scope
 from reverie.memory.trace import Commit, Memory, Sighting, Source, effective_confidence, from_micros, micros
 from reverie.memory.working import State
-from reverie.store.base import Held, Match, Record, Touched, Where, unit
+from reverie.store.base import Held, Match, Near, Outline, Record, Touched, Where, unit
 from reverie.store.sqlite.vectors import Cache
 
 if TYPE_CHECKING:
@@ -227,6 +227,12 @@ class SqliteView:
         found = self._shown(self.records(f"m.id = ? AND {condition}", (self.tail(id), *bind)), where.at)
         return found[-1] if found else None
 
+    def known(self, ids: Iterable[str]) -> list[str]:
+        """Return those of `ids` that are here, whoever may see them."""
+        tails = json.dumps([self.tail(id) for id in ids])
+        rows = self.rows("SELECT DISTINCT id FROM versions WHERE id IN (SELECT value FROM json_each(?))", (tails,))
+        return [self.full("m", row[0]) for row in rows]
+
     def scan(self, where: Where, after: str | None = None, limit: int | None = None) -> list[Memory]:
         condition, bind = _fitting(where)
         if after is not None:
@@ -265,7 +271,7 @@ class SqliteView:
     def search_words(self, query: Query, where: Where, limit: int, now: datetime) -> list[Match]:
         asked = _match(query)
         condition, bind = _fitting(where)
-        if len(asked) == 1 and where == Where(where.scope) and self._sees_most(where.scope):
+        if len(asked) == 1 and where == Where(where.scope, where.kinds) and self._sees_most(where.scope):
             # The best by their words, then who may see them and until when they hold: with enough such among them, nothing
             # else can come before. Among 100,000 memories this takes half the time; where few are visible, twice.
             found = self.rows(
@@ -310,11 +316,19 @@ class SqliteView:
                     found[term] += documents
         return total, found
 
-    def search_vectors(self, values: Sequence[float] | Floats, model: str, grain: str, where: Where, limit: int) -> list[Match]:
+    def search_vectors(
+        self,
+        values: Sequence[float] | Floats,
+        model: str,
+        grain: str,
+        where: Where,
+        limit: int,
+        also: Sequence[int] = (),
+    ) -> Near:
         kept = self.rows("SELECT model, length FROM models WHERE name = ?", (model,))
         if not kept:
             unit(values, None)
-            return []
+            return Near([])
         number, length = kept[0][0], kept[0][1]
         sought = unit(values, length)
         seq, epoch = self.last_seq(), self.value("SELECT value FROM meta WHERE name = 'epoch'")
@@ -327,11 +341,67 @@ class SqliteView:
         seen, who = _seen_by(where.scope, "n")
         audiences = None if where.scope.sees_all else {row[0] for row in self.rows(f"SELECT n FROM scopes WHERE {seen}", who)}
         allowed = None
-        if replace(where, at=None) != Where(where.scope):
+        if replace(where, at=None, kinds=None) != Where(where.scope):
             condition, bind = _fitting(where)
             allowed = {row[0] for row in self.rows(f"SELECT m.v FROM versions m WHERE {condition}", bind)}
         at = None if where.retired or where.ever else seq if where.at is None else where.at
-        return [Match(v, score) for v, score in cache.nearest(sought, at, audiences, allowed, limit)]
+        found, lowest = cache.nearest(sought, at, audiences, where.kinds, allowed, limit, also)
+        return Near([Match(v, score) for v, score in found], lowest)
+
+    def around(self, keys: Sequence[int], where: Where) -> dict[int, tuple[int | None, int | None]]:
+        fitting, bind = _fitting(Where(where.scope, at=where.at))
+        beside = (
+            "(SELECT m.v FROM versions m WHERE m.stream = c.stream AND (m.happened, m.v) {sign} (c.happened, c.v)"
+            f" AND {fitting} ORDER BY m.happened {{way}}, m.v {{way}} LIMIT 1)"
+        )
+        rows = self.rows(
+            f"SELECT c.v, {beside.format(sign='<', way='DESC')}, {beside.format(sign='>', way='ASC')}"
+            " FROM json_each(?) asked CROSS JOIN versions c ON c.v = asked.value WHERE c.stream IS NOT NULL",
+            (*bind, *bind, json.dumps(list(keys))),
+        )
+        return {v: (before, after) for v, before, after in rows}
+
+    def outlines(self, keys: Sequence[int]) -> list[Outline]:
+        rows = self.rows(
+            "SELECT m.v, m.id, m.version, m.kind, t.speaker, t.role, o.channel, o.session, m.trust, m.confidence,"
+            " ifnull(m.happened, c.at), m.valid_until"
+            " FROM json_each(?) asked CROSS JOIN versions m ON m.v = asked.value JOIN texts t ON t.v = m.v"
+            " JOIN scopes o ON o.n = m.origin JOIN commits c ON c.seq = m.added_seq",
+            (json.dumps(list(keys)),),
+        )
+        return [
+            Outline(
+                v,
+                self.full("m", id),
+                version,
+                kind,
+                speaker,
+                role,
+                channel,
+                session,
+                trust,
+                sure,
+                from_micros(at),
+                _moment(end),
+            )
+            for v, id, version, kind, speaker, role, channel, session, trust, sure, at, end in rows
+        ]
+
+    def without_vectors(self, model: str, limit: int | None) -> list[Memory]:
+        condition, bind = self._lacking(model)
+        return [
+            r.memory for r in self.records(condition, bind, f"m.added_seq, m.v LIMIT {-1 if limit is None else int(limit)}")
+        ]
+
+    def lacking(self, model: str) -> int:
+        condition, bind = self._lacking(model)
+        return int(self.value(f"SELECT count(*) FROM versions m WHERE {condition}", bind))
+
+    def _lacking(self, model: str) -> tuple[str, tuple[Bind, ...]]:
+        kept = self.rows("SELECT model, upto FROM models WHERE name = ?", (model,))
+        number, upto = kept[0] if kept else (-1, 0)
+        have = "SELECT 1 FROM vectors x WHERE x.v = m.v AND x.grain = 'turn' AND x.model = ?"
+        return f"m.added_seq > ? AND NOT EXISTS ({have})", (upto, number)
 
     # sources and state
 

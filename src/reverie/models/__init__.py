@@ -1,0 +1,1 @@
+"""Who thinks for it: embedders, and later language models."""

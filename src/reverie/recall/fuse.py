@@ -1,0 +1,150 @@
+"""One ranking out of several ways of looking.
+
+Scores are fused, not ranks: min–max over the candidates puts words and meaning on one scale, and a `Weighting` says how much
+each counts. Then a turn gains from its neighbours in the session, from being said by the one person the question names, and a
+little from its session, age, source, channel and confidence. Measured: fusing ranks instead loses; so does weighing neighbours
+above 0.2 on chats between real people. Nothing here reads a text or knows where memories are kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import NamedTuple
+
+from reverie.memory.trace import TRUST
+from reverie.store.base import Outline
+
+DAY_S = 86_400.0
+HALF_S = 45 * DAY_S  # after which recency has halved (C8)
+
+
+@dataclass(frozen=True, slots=True)
+class Weighting:
+    """How much each way of looking and each boost counts."""
+
+    words: float
+    meaning: float
+    foreign: float  # what is left of `meaning` where the embedder does not know the language
+    neighbours: float
+    speaker: float
+    session: float
+    recency: float
+    trust: float
+    channel: float
+    confidence: float
+
+
+WEIGHTINGS = {
+    "default": Weighting(
+        words=0.3,
+        meaning=0.7,
+        foreign=0.2,
+        neighbours=0.2,
+        speaker=0.1,
+        session=0.1,
+        recency=0.02,
+        trust=0.05,
+        channel=0.02,
+        confidence=0.05,
+    )
+}
+
+
+class Candidate(NamedTuple):
+    """What one candidate got from each way of looking, between 0 and 1; None where it was not found that way."""
+
+    key: int
+    words: float | None
+    meaning: float | None
+    base: float
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """A candidate in its place, with what moved it there."""
+
+    outline: Outline
+    words: float | None
+    meaning: float | None
+    neighbours: float | None
+    score: float
+    holds: bool
+    boosts: Mapping[str, float] = field(hash=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What ranking knows of the question: when and where it was put, and whom it names."""
+
+    now: datetime
+    channel: str | None
+    speaker: str | None = None
+    role: str | None = None
+
+
+def candidates(
+    words: Mapping[int, float], meaning: Mapping[int, float], lowest: float, weighting: Weighting, share: float
+) -> list[Candidate]:
+    """Return all that was found either way, the best first; `share` is what of the weight of meaning applies.
+
+    What has no vector yet is judged by its words alone.
+    """
+    best_words = max(words.values(), default=0.0)
+    best_meaning = max(meaning.values(), default=0.0)
+    spread = best_meaning - lowest
+    total = weighting.words + share * weighting.meaning
+    by_words, by_meaning = weighting.words / total, share * weighting.meaning / total
+    found = []
+    for key in dict.fromkeys((*words, *meaning)):
+        said = words[key] / best_words if key in words and best_words > 0 else None
+        meant = ((meaning[key] - lowest) / spread if spread > 0 else 1.0) if key in meaning else None
+        base = (said or 0.0) if meant is None else by_words * (said or 0.0) + by_meaning * meant
+        found.append(Candidate(key, said, meant, base))
+    found.sort(key=lambda one: (-one.base, one.key))
+    return found
+
+
+def rank(
+    head: Sequence[Candidate],
+    outlines: Sequence[Outline],
+    around: Mapping[int, tuple[int | None, int | None]],
+    base: Mapping[int, float],
+    asked: Asked,
+    weighting: Weighting,
+) -> list[Ranked]:
+    """Return the candidates in their final order: what still holds first, then by score."""
+    near = {key: max((base.get(one, 0.0) for one in both if one is not None), default=0.0) for key, both in around.items()}
+    boosts = [_boosts(outline, near.get(outline.key, 0.0), asked, weighting) for outline in outlines]
+    scores = [one.base + sum(got.values()) for one, got in zip(head, boosts, strict=True)]
+    sessions: dict[tuple[str | None, str], float] = {}
+    for outline, score in zip(outlines, scores, strict=True):
+        if outline.session is not None:
+            place = (outline.channel, outline.session)
+            sessions[place] = max(sessions.get(place, 0.0), score)
+    low, high = min(sessions.values(), default=0.0), max(sessions.values(), default=0.0)
+    ranked = []
+    for one, outline, got, score in zip(head, outlines, boosts, scores, strict=True):
+        if outline.session is not None and high > low:
+            got["session"] = weighting.session * (sessions[outline.channel, outline.session] - low) / (high - low)
+            score += got["session"]
+        named = {name: round(value, 4) for name, value in got.items() if value}
+        holds = outline.valid_until is None or outline.valid_until > asked.now
+        ranked.append(Ranked(outline, one.words, one.meaning, near.get(outline.key) or None, score, holds, named))
+    ranked.sort(key=lambda one: (not one.holds, -one.score, one.outline.key))
+    return ranked
+
+
+def _boosts(outline: Outline, near: float, asked: Asked, weighting: Weighting) -> dict[str, float]:
+    age_s = max(0.0, (asked.now - outline.at).total_seconds())
+    is_named = asked.speaker is not None and outline.speaker == asked.speaker
+    is_own = asked.role is not None and outline.role == asked.role
+    return {
+        "neighbours": weighting.neighbours * near,
+        "speaker": weighting.speaker * float(is_named or is_own),
+        "recency": weighting.recency / (1.0 + age_s / HALF_S),
+        "trust": weighting.trust * (TRUST[outline.trust] - 1.0),
+        "channel": weighting.channel * float(asked.channel is not None and outline.channel == asked.channel),
+        "confidence": weighting.confidence * (outline.confidence - 1.0) if outline.kind != "turn" else 0.0,
+    }

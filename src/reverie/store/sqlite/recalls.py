@@ -1,0 +1,190 @@
+"""Recalls kept for `why`, in one file beside the spaces: unsynced, bounded, and thrown away if it is damaged.
+
+Recall does not wait for it: a thread writes, and lives only while there is something to write. An erase takes out every recall
+that looked at what goes, or asked for it in the same words; one that comes later, asking in words that only the erased had, is
+not kept at all.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import apsw
+
+from reverie.errors import StoreError
+from reverie.memory.scope import Scope
+from reverie.memory.trace import from_micros, micros, space_mark
+from reverie.store.base import Erasure, Recalled, concerns
+from reverie.store.sqlite.schema import APPLICATION_ID
+
+KEPT = 10_000
+LINGER_S = 0.5
+BUSY_MS = 10_000
+
+log = logging.getLogger(__name__)
+
+_TABLE = """
+CREATE TABLE IF NOT EXISTS recalls(
+    n INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, mark TEXT NOT NULL, space TEXT NOT NULL, channel TEXT, session TEXT,
+    person TEXT, sees_all INTEGER NOT NULL, at INTEGER NOT NULL, question TEXT NOT NULL, ids TEXT NOT NULL,
+    numbers TEXT NOT NULL);
+"""
+
+
+class Recalls:
+    """The file of kept recalls; `is_erased` tells which have to do with something that is gone for good."""
+
+    def __init__(self, home: Path, is_erased: Callable[[Recalled], bool]) -> None:
+        self._path = home / "recalls.db"
+        self._is_erased = is_erased
+        self._waiting: list[Recalled] = []
+        self._wake = threading.Condition()
+        self._worker: threading.Thread | None = None
+        self._lock = threading.RLock()  # the connection is one thread's at a time
+        self._connection: apsw.Connection | None = None
+
+    def put(self, recalled: Recalled) -> None:
+        """Keep a recall, soon."""
+        with self._wake:
+            self._waiting.append(recalled)
+            if self._worker is None:
+                self._worker = threading.Thread(target=self._work, name="reverie-recalls", daemon=True)
+                self._worker.start()
+            self._wake.notify()
+
+    def get(self, id: str) -> Recalled | None:
+        """Return a kept recall."""
+        found = self._read("id = ?", (id,))
+        return found[0] if found else None
+
+    def last(self, scope: Scope) -> str | None:
+        """Return the id of the last one asked in a scope."""
+        where = "mark = ?" if scope.sees_all else "mark = ? AND sees_all = 0 AND channel IS ? AND session IS ? AND person IS ?"
+        bind = (space_mark(scope.space), *(() if scope.sees_all else (scope.channel, scope.session, scope.person)))
+        found = self._read(f"{where} ORDER BY at DESC, n DESC LIMIT 1", bind)
+        return found[0].id if found else None
+
+    def forget(self, space: str, erasure: Erasure | None, texts: Sequence[str]) -> None:
+        """Take out every recall that has to do with what was erased, and leave nothing of it in the file.
+
+        Without an erasure (a crash cut it short) nobody knows what it was about: every recall of the space goes.
+        """
+        self.flush()
+        with self._lock:
+            if not self._path.exists():
+                return
+            kept = self._read("mark = ?", (space_mark(space),))
+            self._delete([one.id for one in kept if erasure is None or concerns(erasure, texts, one) or self._is_erased(one)])
+            self._open().execute("VACUUM")
+            self._open().execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+
+    def flush(self) -> None:
+        """Write what is waiting; what cannot be written is let go of."""
+        with self._lock:
+            with self._wake:
+                some, self._waiting = self._waiting, []
+            if not some:
+                return
+            try:
+                self._insert(recalled for recalled in some if not self._is_erased(recalled))
+                # Erased between the look and the write, it would stay for ever: whoever erases looks after it has erased.
+                self._delete([recalled.id for recalled in some if self._is_erased(recalled)])
+            except (apsw.Error, OSError, StoreError) as exc:
+                log.warning("%d recalls are not kept for why(): %s", len(some), exc)
+
+    def close(self) -> None:
+        """Write what is waiting, and let go of the file."""
+        self.flush()
+        with self._wake:
+            worker, self._worker = self._worker, None
+            self._wake.notify_all()
+        if worker is not None:
+            worker.join()
+        with self._lock:
+            if self._connection is not None:
+                self._connection.close()
+                self._connection = None
+
+    def _work(self) -> None:
+        while True:
+            with self._wake:
+                if not self._waiting:
+                    self._wake.wait(LINGER_S)
+                if not self._waiting or self._worker is not threading.current_thread():
+                    if self._worker is threading.current_thread():
+                        self._worker = None
+                    return
+            self.flush()
+
+    def _insert(self, some: Iterable[Recalled]) -> None:
+        rows = [
+            (
+                one.id, space_mark(one.scope.space), one.scope.space, one.scope.channel, one.scope.session, one.scope.person,
+                int(one.scope.sees_all), micros(one.at), one.question, json.dumps(one.ids), one.numbers,
+            )
+            for one in some
+        ]  # fmt: skip
+        columns = "id, mark, space, channel, session, person, sees_all, at, question, ids, numbers"
+        with self._open() as connection:
+            connection.executemany(f"INSERT OR REPLACE INTO recalls({columns}) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
+            connection.execute("DELETE FROM recalls WHERE n <= (SELECT max(n) FROM recalls) - ?", (KEPT,))
+
+    def _delete(self, ids: list[str]) -> None:
+        if ids:
+            with self._open() as connection:
+                connection.execute("DELETE FROM recalls WHERE id IN (SELECT value FROM json_each(?))", (json.dumps(ids),))
+
+    def _read(self, condition: str, bind: tuple[Any, ...]) -> list[Recalled]:
+        self.flush()
+        with self._lock:
+            if not self._path.exists():
+                return []
+            rows: list[Any] = (
+                self._open()
+                .execute(
+                    "SELECT id, space, channel, session, person, sees_all, at, question, ids, numbers FROM recalls"
+                    f" WHERE {condition}",
+                    bind,
+                )
+                .fetchall()
+            )
+        return [
+            Recalled(
+                id, Scope(space, channel, session, person, sees_all=bool(sees_all)), from_micros(at), question,
+                tuple(json.loads(ids)), numbers,
+            )
+            for id, space, channel, session, person, sees_all, at, question, ids, numbers in rows
+        ]  # fmt: skip
+
+    def _open(self) -> apsw.Connection:
+        if self._connection is None:
+            try:
+                self._connection = self._opened()
+            except (apsw.CorruptError, apsw.NotADBError, apsw.SQLError):
+                for suffix in ("", "-wal", "-shm"):  # nothing in it is worth a complaint
+                    self._path.with_name(self._path.name + suffix).unlink(missing_ok=True)
+                self._connection = self._opened()
+        return self._connection
+
+    def _opened(self) -> apsw.Connection:
+        if not self._path.exists():
+            os.close(os.open(self._path, os.O_CREAT | os.O_RDWR, 0o600))
+        connection = apsw.Connection(str(self._path))
+        try:
+            connection.set_busy_timeout(BUSY_MS)
+            connection.pragma("journal_mode", "wal")
+            connection.pragma("synchronous", "off")
+            connection.pragma("secure_delete", True)
+            connection.pragma("application_id", APPLICATION_ID)
+            for _ in connection.execute(_TABLE):
+                pass
+        except BaseException:
+            connection.close()
+            raise
+        return connection
