@@ -1,7 +1,7 @@
 # One command runs everything CI runs: make test. Only Python 3.11 or newer with pip, and make, are needed.
 
 .DEFAULT_GOAL := help
-.PHONY: help env demo test stress bench format pins clean
+.PHONY: help env demo test stress bench format pins wheels clean
 
 # The first of these that is 3.11 or newer builds the environment; PYTHON=/path/to/python names one.
 PYTHON ?= python3.11 python3.12 python3.13 python3.14 python3 python
@@ -19,7 +19,7 @@ help:  ## Say what can be made
 env: $(ENV)  ## Build the private environment in .venv
 
 demo: $(ENV)  ## Run the demonstration
-	@$(RUN) -m reverie.doors.demo
+	@$(RUN) -m reverie demo
 
 test: $(ENV)  ## Check format, lint and types, then run the tests
 	$(RUN) -m ruff format --check .
@@ -38,14 +38,21 @@ format: $(ENV)  ## Format the source and mend what lint can mend
 	$(RUN) -m ruff format .
 
 # Pins already written are kept where they still fit; make pins ARGS=--upgrade takes the newest.
-# One version of each package serves every Python and platform, so that all of them run the same code.
+# One version of each package serves every Python and platform, so that all of them run the same code. The model's package is
+# not pinned: it comes from packages/.
 COMPILE = $$(command -v uv || echo $(VENV)/uv/bin/uv) pip compile --quiet --universal --python-version 3.11 --fork-strategy fewest \
-	--generate-hashes --no-emit-index-url --no-emit-find-links --custom-compile-command "make pins" $(ARGS)
+	--generate-hashes --no-emit-index-url --no-emit-find-links --no-emit-package reverie-small \
+	--custom-compile-command "make pins" $(ARGS)
 
 pins: $(ENV)  ## Pin the dependencies anew from pyproject.toml
 	$(COMPILE) pyproject.toml --all-extras --group dev --output-file requirements/dev.txt
 	$(COMPILE) pyproject.toml --constraint requirements/dev.txt --output-file requirements/core.txt
 	$(COMPILE) --group bootstrap --output-file requirements/bootstrap.txt
+
+wheels: $(ENV)  ## Build the wheels of Reverie and of its model into dist
+	@rm -rf dist
+	$(RUN) -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist . ./packages/reverie-small
+	@ls dist
 
 clean:  ## Remove all that was made here
 	rm -rf $(VENV) build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
@@ -85,6 +92,6 @@ $(VENV)/.pins: requirements/dev.txt requirements/bootstrap.txt
 	}; \
 	touch $@
 
-$(ENV): $(VENV)/.pins pyproject.toml
-	@$(RUN) -m pip install --quiet --no-deps --no-build-isolation --editable .
+$(ENV): $(VENV)/.pins pyproject.toml packages/reverie-small/pyproject.toml
+	@$(RUN) -m pip install --quiet --no-deps --no-build-isolation --editable ./packages/reverie-small --editable .
 	@touch $@

@@ -5,7 +5,10 @@ what lacks a vector is asked of the store, so a crash loses no work and another 
 embeds at a time; the others wait for it and find the work done.
 
 Long texts are embedded in overlapping parts; of a text longer than `MOST` parts only the beginning has vectors, and the rest
-is found by its words. An embedder that fails is left alone for a while; a text that it refuses, until the mind is opened again.
+is found by its words. What a memory quotes is not embedded with it: an erase of the quoted would have to find the vector.
+
+An embedder may be anybody's code: whatever it raises counts as a `ModelError`, and it is left alone for a while. Whether it
+fails or refuses a text, a harmless text tells; what it refuses is left alone until the mind is opened again.
 """
 
 from __future__ import annotations
@@ -15,24 +18,27 @@ import logging
 import threading
 import time
 import weakref
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from reverie.errors import ModelError, StoreError
+from reverie.errors import ModelError, ReverieError, StoreError
+from reverie.memory.scope import Scope
 from reverie.memory.trace import Memory
 from reverie.models.base import Embedder
-from reverie.store.base import Store, Vector
+from reverie.store.base import Store, Vector, Where
 
 if TYPE_CHECKING:
     from reverie.models.base import Floats
 
 PART, OVERLAP, MOST = 800, 100, 64  # characters, characters, parts
-BATCH = 32  # memories embedded between two writes: less than a second's work that a crash can cost
+BATCH = 32  # texts embedded between two writes: what a crash can cost, and what closing waits for
+CALL = 8_000  # characters handed to the embedder at once: a second or two for a model on one core
 INLINE = 64  # memories that a call without background work will embed beyond its own
+HARMLESS = "hello"
 LINGER_S = 1.0
-CLOSE_S = 2.0
+CLOSE_S, EXIT_S = 2.0, 10.0  # an onnxruntime that is still running when the process ends aborts it
 TURN_S = 0.2  # how often to look whether another process has finished
 FIRST_REST_S, LONGEST_REST_S = 1.0, 60.0
 
@@ -44,10 +50,7 @@ Progress = Callable[[int, int], object]
 def parts_of(memory: Memory) -> list[str]:
     """Return what is embedded of a memory: who said it or what it is called, and the text, in parts if it is long."""
     head = memory.speaker or memory.title
-    said = [f"{head}: {part}" if head else part for part in _cut(memory.text)]
-    if memory.source.quote and memory.source.quote not in memory.text:
-        said.append(memory.source.quote[:PART])
-    return said
+    return [f"{head}: {part}" if head else part for part in _cut(memory.text)]
 
 
 def _cut(text: str) -> list[str]:
@@ -81,6 +84,7 @@ class Embedding:
         self._waiting: dict[str, int] = {}  # spaces in which something may lack a vector, by when they were last noticed
         self._noticed = 0
         self._refused: set[tuple[str, int]] = set()
+        self._length: int | None = None
         self._wake = threading.Condition()
         self._worker: threading.Thread | None = None
         self._is_closing = self._is_failing = self._looked_around = False
@@ -92,56 +96,60 @@ class Embedding:
 
     @property
     def model(self) -> str:
-        """The name under which vectors are kept."""
-        return self.embedder.name if self.embedder else "none"
+        """The name under which vectors are kept; "none" also where the embedder cannot tell it."""
+        try:
+            return self.embedder.name if self.embedder else "none"
+        except ModelError:
+            return "none"
 
     def of(self, text: str) -> Floats | None:
         """Return the vector of a question; None without an embedder, or when it fails."""
         if self.embedder is None:
             return None
         try:
-            vector: Floats = self.embedder.embed([text])[0]
+            vector: Floats = self._embed([text])[0]
         except ModelError as exc:
             log.warning("recall goes on by words alone: %s", exc)
             return None
+        if self._is_failing:  # no longer, as it turns out
+            self._go_on()
         return vector
 
-    def notice(self, space: str) -> None:
-        """Take note that a space was written; without background work, embed at once."""
+    def length(self) -> int | None:
+        """Return how many numbers a vector has; None without an embedder, or when it fails."""
+        if self._length is None:
+            self.of(HARMLESS)
+        return self._length
+
+    def notice(self, space: str, own: int = 1) -> None:
+        """Take note that a space was written; without background work, embed at once what was.
+
+        What an interrupted import left there is too much to wait for: `settle` embeds it, and `reindex` shows how far it is.
+        """
         if self.embedder is None:
             return
-        if not self._background:
-            self._embed_here(space)
-            return
-        with self._wake:
-            self._await(space)
-            self._is_failing = False
-            self._start()
-            self._wake.notify_all()
-
-    def _embed_here(self, space: str) -> None:
-        with self._store.reading(space) as view:
-            if view.lacking(self.model) > INLINE:
-                return  # left by an interrupted import; `reindex` shows how far it is
-        try:
-            self.catch_up(space)
-        except ModelError as exc:
-            log.warning("what was said is kept, but not embedded: %s", exc)
+        if self._background:
+            with self._wake:
+                self._await(space)
+                self._start()
+                self._wake.notify_all()
+        elif self._count(space) <= INLINE + own:
+            self._embed_here(space, None)
 
     def lacks(self, space: str) -> bool:
         """Tell whether anything in a space lacks its vector."""
         with self._store.reading(space) as view:
-            return view.lacking(self.model) > 0
+            return view.lacks(self.model, Where(Scope.owner(space), ever=True))
 
     def catch_up(self, space: str, progress: Progress | None = None) -> int:
-        """Embed all that lacks vectors in a space, and return how many memories that were."""
-        made = 0
-        with self._store.reading(space) as view:
-            total = view.lacking(self.model)
-        while step := self._step(space):
-            made += step
+        """Embed all that lacks vectors in a space, and return how many memories that were, whoever did it."""
+        made, total = 0, self._count(space)
+        while (step := self._turn(space)) != 0:
+            made = made + step if step else max(made, total - self._count(space))
             if progress is not None:
                 progress(made, max(made, total))
+            if step is None and not self.lacks(space):
+                break
         return made
 
     def settle(self, timeout_s: float | None) -> Settled:
@@ -149,31 +157,32 @@ class Embedding:
         if self.embedder is None:
             return Settled(0, 0)
         deadline = None if timeout_s is None else time.monotonic() + timeout_s
-        for space in self._store.spaces():
-            if self.lacks(space):
-                self.notice(space)
+        lacking = [space for space in self._store.spaces() if self._count(space)]
+        self._go_on(lacking)
+        for space in () if self._background else lacking:
+            self._embed_here(space, deadline, is_patient=True)
         with self._wake:
             self._wake.wait_for(
-                lambda: not self._waiting or self._is_failing or self._is_closing,
+                lambda: not self._waiting or self._is_failing or self._is_closing or self._worker is None,
                 None if deadline is None else max(0.0, deadline - time.monotonic()),
             )
-        lacking = 0
-        for space in self._store.spaces():
-            with self._store.reading(space) as view:
-                lacking += view.lacking(self.model)
-        refused = lacking if self._is_failing else min(lacking, len(self._refused))
-        return Settled(lacking - refused, refused)
+        left = sum(map(self._count, self._store.spaces()))
+        failed = left if self._is_failing else min(left, len(self._refused))
+        return Settled(left - failed, failed)
 
-    def close(self, patience_s: float = CLOSE_S) -> None:
+    def close(self, patience_s: float = CLOSE_S, last_s: float = CLOSE_S) -> None:
         """Go on for a moment with what is left, then stop; the rest is embedded when the home is opened again."""
         with self._wake:
             if self._worker is not None and not self._is_closing:
-                self._wake.wait_for(lambda: not self._waiting or self._is_failing, patience_s)
+                self._wake.wait_for(lambda: not self._waiting or self._is_failing or self._worker is None, patience_s)
             self._is_closing = True
             self._wake.notify_all()
             worker = self._worker
         if worker is not None and worker is not threading.current_thread():
-            worker.join()
+            worker.join(last_s)
+            if worker.is_alive():  # it will find the store closed, and ends then; the exit waits for it a little longer
+                log.warning("the embedder %s does not come back; what it was given is embedded the next time", self.model)
+                return
         atexit.unregister(self._at_exit)
 
     # the worker
@@ -187,25 +196,46 @@ class Embedding:
         self._noticed += 1
         self._waiting[space] = self._noticed
 
+    def _go_on(self, spaces: Sequence[str] = ()) -> None:
+        """End a rest, and see to these spaces."""
+        with self._wake:
+            self._is_failing = False
+            if self._background:
+                for space in spaces:
+                    self._await(space)
+                self._start()
+            self._wake.notify_all()
+
     def _work(self) -> None:
+        try:
+            self._work_on()
+        finally:  # or whoever waits would wait for ever
+            with self._wake:
+                if self._worker is threading.current_thread():
+                    self._worker = None
+                self._wake.notify_all()
+
+    def _work_on(self) -> None:
         rest = FIRST_REST_S
         while True:
             with self._wake:
                 self._wake.wait_for(lambda: self._waiting or self._is_closing or not self._looked_around, LINGER_S)
                 if self._is_closing or (self._looked_around and not self._waiting):
                     self._worker = None
-                    self._wake.notify_all()
                     return
                 space, noticed = next(iter(self._waiting.items()), (None, 0))
+            is_done = True
             try:
-                is_done = self._look_around() if space is None else self._turn(space)
-            except (ModelError, StoreError) as exc:
-                log.warning("embedding rests for %.0f s: %s", rest, exc)
-                is_done = isinstance(exc, StoreError)  # health() tells of a damaged space
-                self._pause(rest, failing=True)
-                rest = min(2 * rest, LONGEST_REST_S)
-            else:
+                is_done = self._look_around() if space is None else self._turn(space) == 0 or not self.lacks(space)
                 rest = FIRST_REST_S
+            except StoreError as exc:  # health() tells of a damaged space; the others go on
+                if not self._is_closing:
+                    log.warning("nothing is embedded in space %r: %s", space, exc)
+            except ReverieError as exc:
+                log.warning("embedding rests for %.0f s: %s", rest, exc)
+                is_done = False
+                self._rest(rest)
+                rest = min(2 * rest, LONGEST_REST_S)
             with self._wake:
                 if is_done and space is not None and self._waiting[space] == noticed:  # else it was written meanwhile
                     del self._waiting[space]
@@ -213,73 +243,124 @@ class Embedding:
 
     def _look_around(self) -> bool:
         """Find what an earlier process left undone."""
+        self._looked_around = True
         for space in self._store.spaces():
-            if self._is_closing:
-                return False
-            if self.lacks(space):
+            if not self._is_closing and self._count(space):
                 with self._wake:
                     self._await(space)
-        self._looked_around = True
         return True
 
-    def _turn(self, space: str) -> bool:
-        """Embed one batch; tell whether nothing is left."""
+    def _rest(self, seconds: float) -> None:
+        with self._wake:
+            self._is_failing = True
+            self._wake.notify_all()
+            self._wake.wait_for(lambda: self._is_closing or not self._is_failing, seconds)
+
+    # one batch
+
+    def _embed_here(self, space: str, deadline: float | None, is_patient: bool = False) -> None:
+        """Embed in the caller's own time; what somebody else is embedding is theirs, unless it is to be waited for."""
+        self._is_failing = False
+        try:
+            while (deadline is None or time.monotonic() < deadline) and (step := self._turn(space)) != 0:
+                if step is None and not (is_patient and self.lacks(space)):
+                    return
+        except ReverieError as exc:
+            log.warning("what was said is kept, but not embedded: %s", exc)
+            self._is_failing = True
+
+    def _turn(self, space: str) -> int | None:
+        """Embed one batch and return how many memories that were; None if somebody else is at it, after a moment."""
         with self._store.alone("embedding") as mine:
             if mine:
-                return self._step(space) == 0 and self._is_all_done(space)
-        self._pause(TURN_S)
-        return not self.lacks(space)
-
-    def _is_all_done(self, space: str) -> bool:
-        with self._store.reading(space) as view:
-            return all((m.id, m.version) in self._refused for m in view.without_vectors(self.model, len(self._refused) + 1))
-
-    def _pause(self, seconds: float, failing: bool = False) -> None:
+                return self._step(space)
         with self._wake:
-            self._is_failing = failing
-            self._wake.notify_all()
-            self._wake.wait_for(lambda: self._is_closing or (failing and not self._is_failing), seconds)
+            self._wake.wait_for(lambda: self._is_closing, TURN_S)
+        return None
 
     def _step(self, space: str) -> int:
         """Embed the oldest that lack vectors, and return how many they were."""
+        assert self.embedder is not None
+        name = self.embedder.name
         with self._store.reading(space) as view:
-            lacking = view.without_vectors(self.model, BATCH + len(self._refused))
-        memories = [memory for memory in lacking if (memory.id, memory.version) not in self._refused][:BATCH]
-        vectors = self._vectors(memories)
-        if vectors:
-            self._store.put_vectors(space, self.model, vectors)
+            lacking = view.without_vectors(name, BATCH + len(self._refused))
+        memories: list[Memory] = []
+        parts = 0
+        for memory in lacking:
+            if (memory.id, memory.version) not in self._refused:
+                parts += len(parts_of(memory))
+                if memories and parts > BATCH:
+                    break
+                memories.append(memory)
+        if vectors := self._vectors(memories):
+            self._store.put_vectors(space, name, vectors)
         return len(memories)
 
     def _vectors(self, memories: Sequence[Memory]) -> list[Vector]:
-        assert self.embedder is not None
-        owners = [(memory, part, text) for memory in memories for part, text in enumerate(parts_of(memory))]
+        """Return the vectors of memories; one text that an embedder refuses does not keep the others from theirs."""
         try:
-            rows: Iterable[Floats] = self.embedder.embed([text for _, _, text in owners]) if owners else ()
+            return self._made(memories)
         except ModelError:
-            if len(memories) == 1:
-                raise
-            return self._one_by_one(memories)
-        return [Vector(one.id, one.version, "turn", row, part) for (one, part, _), row in zip(owners, rows, strict=True)]
-
-    def _one_by_one(self, memories: Sequence[Memory]) -> list[Vector]:
-        """Embed each alone: one text that an embedder refuses must not keep the others from their vectors."""
+            self._embed([HARMLESS])
         vectors: list[Vector] = []
-        refused: list[tuple[str, int]] = []
-        failure: ModelError | None = None
         for memory in memories:
             try:
-                vectors += self._vectors([memory])
+                vectors += self._made([memory])
             except ModelError as exc:
-                failure = exc
-                refused.append((memory.id, memory.version))
-        if failure is not None and not vectors:
-            raise failure
-        self._refused.update(refused)
+                self._embed([HARMLESS])
+                log.info("memory %s gets no vector and is found by its words only: %s", memory.id, exc)
+                self._refused.add((memory.id, memory.version))
         return vectors
+
+    def _made(self, memories: Sequence[Memory]) -> list[Vector]:
+        owners = [(memory, part, text) for memory in memories for part, text in enumerate(parts_of(memory))]
+        rows: list[Floats] = []
+        for texts in _calls([text for _, _, text in owners]):
+            if self._is_closing:
+                return []
+            rows += list(self._embed(texts))
+        return [Vector(one.id, one.version, "turn", row, part) for (one, part, _), row in zip(owners, rows, strict=True)]
+
+    def _embed(self, texts: list[str]) -> Floats:
+        """Ask the embedder, and see to it that what comes back can be used."""
+        import numpy as np
+
+        assert self.embedder is not None
+        try:
+            rows: Floats = np.asarray(self.embedder.embed(texts), np.float32)
+        except ModelError:
+            raise
+        except Exception as exc:  # it may be anybody's, and raise anything
+            raise ModelError(f"the embedder {self.embedder.name} failed: {type(exc).__name__}: {exc}") from exc
+        if rows.ndim != 2 or len(rows) != len(texts) or not rows.shape[1] or not np.isfinite(rows).all():
+            raise ModelError(f"the embedder {self.embedder.name} did not return {len(texts)} rows of finite numbers")
+        self._length = rows.shape[1]
+        return rows
+
+    def _count(self, space: str) -> int:
+        """Return how many versions lack their vectors; in a space that cannot be read, none that anyone could embed."""
+        try:
+            with self._store.reading(space) as view:
+                return view.lacking(self.model)
+        except StoreError as exc:
+            log.warning("nothing is embedded in space %r: %s", space, exc)
+            return 0
+
+
+def _calls(texts: list[str]) -> Iterator[list[str]]:
+    """Yield texts in as many as an embedder is given at once."""
+    call: list[str] = []
+    for text in texts:
+        if call and sum(map(len, call)) + len(text) > CALL:
+            yield call
+            call = []
+        call.append(text)
+    if call:
+        yield call
 
 
 def _stop(embedding: weakref.ref[Embedding]) -> None:
     """Stop before the interpreter does: a model must not be running while it is taken down."""
     kept = embedding()
     if kept is not None:
-        kept.close(0.0)
+        kept.close(0.0, EXIT_S)

@@ -61,6 +61,8 @@ def version(view: View, id: str, scope: Scope, number: int) -> Memory:
 def diff(view: View, before: Where, after: Where) -> Diff:
     """Return what changed from one moment to another."""
     start, end = before.at or 0, after.at or 0
+    if start > end:
+        raise BadInput("the second moment lies before the first; swap them")
     pairs = [(view.get(id, before), view.get(id, after)) for id in view.changed_between(start, end, before.scope)]
     return Diff(
         tuple(new for old, new in pairs if new and not old),

@@ -12,7 +12,7 @@ import os
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from reverie.errors import BadInput
@@ -23,6 +23,7 @@ TAGS_LIMIT = 100
 EXTRA_LIMIT = 100_000
 EXTRA_DEPTH = 50  # lists within lists: far below what makes a reader of JSON give up
 COUNT_LIMIT = (1 << 63) - 1  # what a database can count to
+LAST_MOMENT = datetime.max.replace(tzinfo=UTC) - timedelta(days=1)
 
 _NOT_IN_NAMES = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 _ESCAPED_NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")  # not the six characters of somebody writing about it
@@ -89,6 +90,14 @@ def moment(value: object, called: str) -> datetime:
         raise BadInput(f"{called} {value.isoformat()} lies outside the years 1 to 9999 in UTC") from exc
 
 
+def clock(value: object) -> datetime:
+    """Return the time that a clock says, if anything can still come after it."""
+    now = moment(value, "the clock's time")
+    if now > LAST_MOMENT:
+        raise BadInput(f"the clock says {now.isoformat()}, after which nothing more could be kept; set it right")
+    return now
+
+
 def optional_moment(value: object, called: str) -> datetime | None:
     """`moment`, or None."""
     return None if value is None else moment(value, called)
@@ -150,9 +159,10 @@ def one_of(value: object, allowed: Iterable[str], called: str) -> str:
     options = tuple(allowed)
     if isinstance(value, str) and value in options:
         return value
-    near = difflib.get_close_matches(value, options, 1, 0.5) if isinstance(value, str) else []
+    named = value[:100] if isinstance(value, str) else value  # to look for one like a megabyte would take a second
+    near = difflib.get_close_matches(named, options, 1, 0.5) if isinstance(named, str) else []
     hint = f"nearest is {near[0]!r}" if near else f"one of {', '.join(options)}"
-    raise BadInput(f"no {called} named {value!r}; {hint}")
+    raise BadInput(f"no {called} named {named!r}; {hint}")
 
 
 def extra(value: object) -> dict[str, object]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
@@ -141,7 +141,8 @@ class Explanation:
 
 
 def _numbers(why: Why) -> dict[str, Any]:
-    return {name: value for name, value in asdict(why).items() if value not in (None, (), {})}
+    arms = {way: {"rank": arm.rank, "score": arm.score} for way in WAYS if (arm := getattr(why, way))}
+    return arms | ({"matched": list(why.matched)} if why.matched else {}) | ({"boosts": dict(why.boosts)} if why.boosts else {})
 
 
 def no_recall(id: str) -> NotFound:

@@ -38,8 +38,8 @@ class Weighting:
 
 WEIGHTINGS = {
     "default": Weighting(
-        words=0.3,
-        meaning=0.7,
+        words=0.2,
+        meaning=0.8,
         foreign=0.2,
         neighbours=0.2,
         speaker=0.1,
@@ -91,17 +91,20 @@ def candidates(
 
     What has no vector yet is judged by its words alone.
     """
-    best_words = max(words.values(), default=0.0)
-    best_meaning = max(meaning.values(), default=0.0)
-    spread = best_meaning - lowest
+    best_words = max(words.values(), default=0.0) or 1.0
+    spread = (max(meaning.values(), default=0.0) - lowest) or 1.0
     total = weighting.words + share * weighting.meaning
     by_words, by_meaning = weighting.words / total, share * weighting.meaning / total
     found = []
-    for key in dict.fromkeys((*words, *meaning)):
-        said = words[key] / best_words if key in words and best_words > 0 else None
-        meant = ((meaning[key] - lowest) / spread if spread > 0 else 1.0) if key in meaning else None
-        base = (said or 0.0) if meant is None else by_words * (said or 0.0) + by_meaning * meant
-        found.append(Candidate(key, said, meant, base))
+    for key, cosine in meaning.items():
+        meant = (cosine - lowest) / spread
+        said = words.get(key)
+        if said is None:
+            found.append(Candidate(key, None, meant, by_meaning * meant))
+        else:
+            said /= best_words
+            found.append(Candidate(key, said, meant, by_words * said + by_meaning * meant))
+    found += [Candidate(key, said / best_words, None, said / best_words) for key, said in words.items() if key not in meaning]
     found.sort(key=lambda one: (-one.base, one.key))
     return found
 

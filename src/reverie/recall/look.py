@@ -19,13 +19,13 @@ from reverie.models.base import Embedder
 from reverie.recall import fuse, gate, words
 from reverie.recall.explain import Arm, Cue, Hit, Recollection, Why
 from reverie.recall.fuse import Asked, Ranked, Weighting
-from reverie.store.base import Near, Outline, View, Where
+from reverie.store.base import Near, Outline, View, Where, unit
 
 if TYPE_CHECKING:
     from reverie.store.base import Floats
 
-WIDE = 1_000
-HEAD = 200
+WIDE = 300
+HEAD = 120
 SHORTEST = 3  # characters of a question that has a meaning (C2)
 UNSPACED = ("zh", "ja", "ko", "th", "lo", "my", "km")  # an embedder that does not know these sees noise
 _FIRST_PERSON = re.compile(r"\b(i|i'm|i've|my|me|mine|yo|mi|mis|me)\b", re.IGNORECASE)
@@ -51,6 +51,9 @@ class Knows(Protocol):
     def of(self, text: str) -> Floats | None:
         """Return the vector of a question."""
 
+    def length(self) -> int | None:
+        """Return how many numbers a vector has, if that can be told."""
+
 
 def meaning_of(text: str, vector: Sequence[float] | None, knows: Knows) -> Meaning | None:
     """Return the meaning of a question, its own or the one given for it; None where there is nothing to compare it with."""
@@ -59,13 +62,11 @@ def meaning_of(text: str, vector: Sequence[float] | None, knows: Knows) -> Meani
         if vector is not None:
             raise BadInput("this mind has no embedder to compare a vector with; leave vector out")
         return None
-    found: Floats | Sequence[float] | None = vector
-    if vector is None and len(text.strip()) >= SHORTEST:
-        found = knows.of(text)
-    if found is None:
-        return None
-    languages, scale = getattr(embedder, "languages", None), getattr(embedder, "scale", (0.0, 1.0))  # not every one says
-    return Meaning(found, embedder.name, languages, scale)
+    scale = getattr(embedder, "scale", (0.0, 1.0))  # not every one says, nor the languages it knows
+    if vector is not None:
+        return Meaning(unit(vector, knows.length()), embedder.name, None, scale)  # whatever language it was made of
+    found = knows.of(text) if len(text.strip()) >= SHORTEST else None
+    return None if found is None else Meaning(found, embedder.name, getattr(embedder, "languages", None), scale)
 
 
 def recall(
@@ -83,7 +84,7 @@ def recall(
     named = Cue(text, tuple(word.text for word in cue.words))
     id = f"r-{space_mark(view.space)}-{new_tail(now)}"
     if not text.strip() and meaning is None:
-        return Recollection(id, named, _newest(view, where, limit, now), "none", 0.0, _arms(None, view))
+        return Recollection(id, named, _newest(view, where, limit, now), "none", 0.0, _arms(None, view, where))
     wide = max(limit, WIDE)
     by_words = words.look(view, cue, where, wide, now) if cue.words else {}
     share = _share(text, meaning, weighting)
@@ -97,8 +98,9 @@ def recall(
     outlines = view.outlines(keys)
     asked = Asked(now, where.scope.channel, *_named(text, outlines))
     ranked = fuse.rank(head, outlines, view.around(keys, where), {one.key: one.base for one in found}, asked, weighting)
-    places = _places(by_words), _places(by_meaning), _places({r.outline.key: r.neighbours for r in ranked if r.neighbours})
-    arms = _arms(meaning if share else None, view)
+    near_by = {one.outline.key: one.neighbours for one in ranked if one.neighbours}
+    places = _places(by_words), _places(by_meaning), _places(near_by)
+    arms = _arms(meaning if share else None, view, where)
     return _gated(view, id, named, cue, ranked, places, by_meaning, meaning, where, limit, strict, arms)
 
 
@@ -152,8 +154,8 @@ def _newest(view: View, where: Where, limit: int, now: datetime) -> tuple[Hit, .
     )
 
 
-def _arms(meaning: Meaning | None, view: View) -> dict[str, str]:
-    is_pending = meaning is not None and view.lacking(meaning.model) > 0
+def _arms(meaning: Meaning | None, view: View, where: Where) -> dict[str, str]:
+    is_pending = meaning is not None and view.lacks(meaning.model, where)
     return {
         "words": "on",
         "meaning": "off" if meaning is None else "pending" if is_pending else "on",
@@ -183,9 +185,8 @@ def _named(text: str, outlines: Sequence[Outline]) -> tuple[str | None, str | No
     return None, "user" if "assistant" in roles and _FIRST_PERSON.search(text) else None
 
 
-def _places(scores: dict[int, float] | dict[int, float | None]) -> dict[int, int]:
-    ordered = sorted(scores, key=lambda key: (-(scores[key] or 0.0), key))
-    return {key: place for place, key in enumerate(ordered, 1)}
+def _places(scores: dict[int, float]) -> dict[int, int]:
+    return {key: place for place, key in enumerate(sorted(scores, key=scores.__getitem__, reverse=True), 1)}
 
 
 def _arm(places: dict[int, int], one: Ranked, score: float | None) -> Arm | None:

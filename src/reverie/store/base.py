@@ -23,7 +23,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import chain, combinations
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from reverie.errors import BadInput, Erased
 from reverie.memory import check
@@ -80,8 +80,7 @@ class Where:
     ever: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Match:
+class Match(NamedTuple):
     """A version found by one way of looking; `key` is what `View.fetch` takes, `score` the higher the better."""
 
     key: int
@@ -96,8 +95,7 @@ class Near:
     lowest: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class Outline:
+class Outline(NamedTuple):
     """What ranking looks at of a version, without its text."""
 
     key: int
@@ -293,6 +291,9 @@ class View(Protocol):
 
     def lacking(self, model: str) -> int:
         """Return how many versions have no vector of a model yet."""
+
+    def lacks(self, model: str, where: Where) -> bool:
+        """Tell whether anything that fits has no vector of a model yet."""
 
     def fetch(self, keys: Sequence[int], at: int | None = None) -> list[Memory]:
         """Return the versions behind matches, in the order given."""
@@ -557,10 +558,14 @@ def unit(values: Sequence[float] | Floats, length: int | None) -> Floats:
     """Return a vector of length 1, refused if it cannot be compared with vectors of `length` numbers."""
     import numpy as np
 
-    array = np.asarray(values, dtype=np.float32).reshape(-1)
+    try:
+        array = np.asarray(values, dtype=np.float64).reshape(-1)
+    except (TypeError, ValueError) as exc:
+        raise BadInput(f"a vector must be a list of numbers, not {type(values).__name__}: {exc}") from exc
     if length is not None and len(array) != length:
         raise BadInput(f"a vector of {len(array)} numbers; the vectors kept here have {length}: use the same model")
     if not np.isfinite(array).all():
         raise BadInput("the vector holds a number that is not finite")
-    norm = float(np.linalg.norm(array))
-    return array / norm if norm else array
+    largest = np.abs(array).max(initial=0.0)
+    scaled = array / largest if largest else array  # the square of a large number may be none
+    return np.asarray(scaled / (float(np.linalg.norm(scaled)) or 1.0), np.float32)

@@ -323,6 +323,10 @@ class InMemoryView:
     def lacking(self, model: str) -> int:
         return len(self.without_vectors(model, None))
 
+    def lacks(self, model: str, where: Where) -> bool:
+        lacking = {(memory.id, memory.version) for memory in self.without_vectors(model, None)}
+        return any((record.memory.id, record.memory.version) in lacking for _, record in self._fitting(where))
+
     # sources and state
 
     def citing(self, ids: Iterable[str]) -> list[Held]:

@@ -54,7 +54,7 @@ class SqliteStore:
         for unfinished in home.glob(".recover-*"):  # nobody recovers while we hold the ledger
             shutil.rmtree(unfinished, ignore_errors=True)
         self._folder = Folder(home / "spaces", self._settle, self.ledger.marks)
-        self._recalls = Recalls(home, self._is_erased)
+        self._recalls = Recalls(home, self._erased)
         self._empty = InMemoryStore()
         self._watcher: threading.Thread | None = None
         self._closing = threading.Event()
@@ -139,14 +139,21 @@ class SqliteStore:
         with translated(self.home / "recalls.db"):
             return self._recalls.last(scope)
 
-    def _is_erased(self, recalled: Recalled) -> bool:
-        """Tell whether a recall looked at, or asks in words of, something that is gone for good."""
-        marks = sorted(word_tombstones(self.ledger.secret, language.terms(recalled.question)))
-        with self.reading(recalled.scope.space) as view:
-            if not isinstance(view, SqliteView):
-                return bool(recalled.ids)
-            barred = f"SELECT EXISTS (SELECT 1 FROM tombstones WHERE mark IN ({','.join('?' * len(marks))}))"
-            return len(view.known(recalled.ids)) < len(set(recalled.ids)) or bool(view.value(barred, marks))
+    def _erased(self, some: Sequence[Recalled]) -> set[str]:
+        """Return the ids of recalls that looked at, or ask in words of, something that is gone for good."""
+        found: set[str] = set()
+        for space in {recalled.scope.space for recalled in some}:
+            here = [recalled for recalled in some if recalled.scope.space == space]
+            with self.reading(space) as view:
+                known, marks = set[str](), set[bytes]()
+                if isinstance(view, SqliteView):
+                    known = set(view.known({id for recalled in here for id in recalled.ids}))
+                    marks = {mark for (mark,) in view.rows("SELECT mark FROM tombstones")}
+            for recalled in here:
+                asked = word_tombstones(self.ledger.secret, language.terms(recalled.question)) if marks else set()
+                if not known.issuperset(recalled.ids) or not marks.isdisjoint(asked):
+                    found.add(recalled.id)
+        return found
 
     def alone(self, task: str) -> AbstractContextManager[bool]:
         return self.ledger.alone(task)

@@ -124,10 +124,17 @@ class Ledger:
                     is_mine = False
             yield is_mine
         finally:
-            os.close(handle)
+            _let_go(handle)
 
     def close(self) -> None:
         """Let go of the home."""
         if self._hold is not None:
-            os.close(self._hold)
+            _let_go(self._hold)
             self._hold = None
+
+
+def _let_go(handle: int) -> None:
+    """Close a file and give up the lock on it: closing alone leaves it to a process that was forked meanwhile."""
+    if _locks is not None:
+        _locks.flock(handle, _locks.LOCK_UN)
+    os.close(handle)

@@ -11,7 +11,8 @@ import json
 import logging
 import os
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -38,11 +39,11 @@ CREATE TABLE IF NOT EXISTS recalls(
 
 
 class Recalls:
-    """The file of kept recalls; `is_erased` tells which have to do with something that is gone for good."""
+    """The file of kept recalls; `erased` tells which have to do with something that is gone for good."""
 
-    def __init__(self, home: Path, is_erased: Callable[[Recalled], bool]) -> None:
+    def __init__(self, home: Path, erased: Callable[[Sequence[Recalled]], set[str]]) -> None:
         self._path = home / "recalls.db"
-        self._is_erased = is_erased
+        self._erased = erased
         self._waiting: list[Recalled] = []
         self._wake = threading.Condition()
         self._worker: threading.Thread | None = None
@@ -56,7 +57,6 @@ class Recalls:
             if self._worker is None:
                 self._worker = threading.Thread(target=self._work, name="reverie-recalls", daemon=True)
                 self._worker.start()
-            self._wake.notify()
 
     def get(self, id: str) -> Recalled | None:
         """Return a kept recall."""
@@ -75,14 +75,18 @@ class Recalls:
 
         Without an erasure (a crash cut it short) nobody knows what it was about: every recall of the space goes.
         """
+        if erasure is None:  # this is found when the space is opened, and it cannot be asked about them before it is
+            with self._wake:
+                self._waiting = [one for one in self._waiting if one.scope.space != space]
         self.flush()
         with self._lock:
             if not self._path.exists():
                 return
-            kept = self._read("mark = ?", (space_mark(space),))
-            self._delete([one.id for one in kept if erasure is None or concerns(erasure, texts, one) or self._is_erased(one)])
-            self._open().execute("VACUUM")
-            self._open().execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+            with self._disposable():
+                kept = self._read("mark = ?", (space_mark(space),))
+                gone = {one.id for one in kept} if erasure is None else self._erased(kept)
+                self._delete([r.id for r in kept if r.id in gone or (erasure and concerns(erasure, texts, r))])
+                self._sweep()
 
     def flush(self) -> None:
         """Write what is waiting; what cannot be written is let go of."""
@@ -92,9 +96,13 @@ class Recalls:
             if not some:
                 return
             try:
-                self._insert(recalled for recalled in some if not self._is_erased(recalled))
-                # Erased between the look and the write, it would stay for ever: whoever erases looks after it has erased.
-                self._delete([recalled.id for recalled in some if self._is_erased(recalled)])
+                with self._disposable():
+                    gone = self._erased(some)
+                    self._insert(recalled for recalled in some if recalled.id not in gone)
+                    # Erased between the look and the write, it would stay for ever: whoever erases has looked already.
+                    if late := self._erased(some) - gone:
+                        self._delete(sorted(late))
+                        self._sweep()
             except (apsw.Error, OSError, StoreError) as exc:
                 log.warning("%d recalls are not kept for why(): %s", len(some), exc)
 
@@ -114,8 +122,7 @@ class Recalls:
     def _work(self) -> None:
         while True:
             with self._wake:
-                if not self._waiting:
-                    self._wake.wait(LINGER_S)
+                self._wake.wait(LINGER_S)  # many are written at once
                 if not self._waiting or self._worker is not threading.current_thread():
                     if self._worker is threading.current_thread():
                         self._worker = None
@@ -140,20 +147,18 @@ class Recalls:
             with self._open() as connection:
                 connection.execute("DELETE FROM recalls WHERE id IN (SELECT value FROM json_each(?))", (json.dumps(ids),))
 
+    def _sweep(self) -> None:
+        """Leave nothing of what was deleted in the file or its log."""
+        self._open().execute("VACUUM")
+        self._open().execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+
     def _read(self, condition: str, bind: tuple[Any, ...]) -> list[Recalled]:
         self.flush()
-        with self._lock:
-            if not self._path.exists():
-                return []
-            rows: list[Any] = (
-                self._open()
-                .execute(
-                    "SELECT id, space, channel, session, person, sees_all, at, question, ids, numbers FROM recalls"
-                    f" WHERE {condition}",
-                    bind,
-                )
-                .fetchall()
-            )
+        columns = "id, space, channel, session, person, sees_all, at, question, ids, numbers"
+        rows: list[Any] = []
+        with self._lock, self._disposable():
+            if self._path.exists():
+                rows = self._open().execute(f"SELECT {columns} FROM recalls WHERE {condition}", bind).fetchall()
         return [
             Recalled(
                 id, Scope(space, channel, session, person, sees_all=bool(sees_all)), from_micros(at), question,
@@ -167,10 +172,25 @@ class Recalls:
             try:
                 self._connection = self._opened()
             except (apsw.CorruptError, apsw.NotADBError, apsw.SQLError):
-                for suffix in ("", "-wal", "-shm"):  # nothing in it is worth a complaint
-                    self._path.with_name(self._path.name + suffix).unlink(missing_ok=True)
+                self._start_over()
                 self._connection = self._opened()
         return self._connection
+
+    @contextmanager
+    def _disposable(self) -> Iterator[None]:
+        """Throw the file away if it turns out to be damaged: nothing in it is worth a complaint, nor may it stop an erase."""
+        try:
+            yield
+        except (apsw.CorruptError, apsw.NotADBError) as exc:
+            log.warning("%s is damaged and begun anew: %s", self._path, exc)
+            self._start_over()
+
+    def _start_over(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+        for suffix in ("", "-wal", "-shm"):
+            self._path.with_name(self._path.name + suffix).unlink(missing_ok=True)
 
     def _opened(self) -> apsw.Connection:
         if not self._path.exists():

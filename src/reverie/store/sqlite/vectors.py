@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -94,29 +95,30 @@ class Cache:
         """
         if not self.size:
             return [], 0.0
-        matrix, (v, audience, added, retired, kind) = self.matrix[: self.size], self.columns[:, : self.size]
-        seen = np.ones(self.size, bool) if at is None else (added <= at) & (retired > at)
-        if audiences is not None:
-            seen &= np.isin(audience, list(audiences))
-        if kinds is not None:
-            seen &= np.isin(kind, [KINDS.index(one) for one in kinds])
-        if allowed is not None:
-            seen &= np.isin(v, list(allowed))
-        rows = np.flatnonzero(seen)
+        scores = self.matrix[: self.size] @ sought
+        v, audience, added, retired, kind = self.columns[:, : self.size]
+        tests = [] if at is None else [added <= at, retired > at]
+        tests += [] if audiences is None else [np.isin(audience, np.fromiter(audiences, np.int64), kind="table")]
+        tests += [] if kinds is None else [np.isin(kind, [KINDS.index(one) for one in kinds], kind="table")]
+        tests += [] if allowed is None else [np.isin(v, list(allowed))]
+        rows = np.flatnonzero(np.logical_and.reduce(tests)) if tests else np.arange(self.size)
         if not len(rows):
             return [], 0.0
-        scores = (matrix @ sought)[rows]
-        v = v[rows]
+        if len(rows) < self.size:
+            scores, v = scores[rows], v[rows]
         best: dict[int, float] = {}
-        wanted = min(len(rows), 4 * limit)
-        while len(best) < limit and wanted:
-            some = np.argpartition(-scores, wanted - 1)[:wanted]
-            for row in some[np.lexsort((v[some], -scores[some]))]:
-                best.setdefault(int(v[row]), float(scores[row]))
-            wanted = min(len(rows), 4 * wanted) if wanted < len(rows) else 0
-        found = dict(list(best.items())[:limit])
-        others = np.flatnonzero(np.isin(v, also)) if also else ()
+        wanted = min(len(rows), limit)
+        while wanted:  # parts of one version take several places: look further until there are enough versions
+            some = np.argpartition(scores, len(scores) - wanted)[-wanted:] if wanted < len(scores) else np.arange(len(scores))
+            some = some[np.lexsort((v[some], -scores[some]))]
+            best = {}
+            for key, score in zip(v[some].tolist(), scores[some].tolist(), strict=True):
+                best.setdefault(key, score)
+            wanted = min(len(scores), 4 * wanted) if len(best) < limit and wanted < len(scores) else 0
+        found = dict(islice(best.items(), limit))
         asked: dict[int, float] = {}
-        for row in others:
-            asked[int(v[row])] = max(asked.get(int(v[row]), -2.0), float(scores[row]))
-        return [*found.items(), *((key, score) for key, score in asked.items() if key not in found)], float(scores.min())
+        for row in np.flatnonzero(np.isin(v, np.asarray(also, np.int64), kind="table")).tolist() if also else ():
+            key, score = int(v[row]), float(scores[row])
+            if key not in found:
+                asked[key] = max(asked.get(key, -2.0), score)
+        return [*found.items(), *asked.items()], float(scores.min())

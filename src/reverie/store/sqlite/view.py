@@ -279,7 +279,7 @@ class SqliteView:
                 " WHERE words_now MATCH ? ORDER BY score, v LIMIT ?)"
                 " SELECT (m.valid_until IS NOT NULL AND m.valid_until <= ?) AS over, score, m.v"
                 f" FROM best CROSS JOIN versions m ON m.v = best.v WHERE {condition} ORDER BY over, score, m.v LIMIT ?",
-                (asked[0], min(4 * limit, COUNT_LIMIT), micros(now), *bind, limit),
+                (asked[0], min(limit + max(limit // 2, 64), COUNT_LIMIT), micros(now), *bind, limit),
             )
             if len(found) == limit and not found[-1][0]:
                 return [Match(v, -score) for _, score, v in found]
@@ -396,6 +396,11 @@ class SqliteView:
     def lacking(self, model: str) -> int:
         condition, bind = self._lacking(model)
         return int(self.value(f"SELECT count(*) FROM versions m WHERE {condition}", bind))
+
+    def lacks(self, model: str, where: Where) -> bool:
+        condition, bind = self._lacking(model)
+        fitting, who = _fitting(where)
+        return bool(self.value(f"SELECT EXISTS (SELECT 1 FROM versions m WHERE {condition} AND {fitting})", (*bind, *who)))
 
     def _lacking(self, model: str) -> tuple[str, tuple[Bind, ...]]:
         kept = self.rows("SELECT model, upto FROM models WHERE name = ?", (model,))
