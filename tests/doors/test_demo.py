@@ -1,12 +1,15 @@
 """The demonstration tells the truth: what it prints is what happened, and it leaves nothing behind."""
 
 import contextlib
+import io
 import os
 import pty
 import re
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -14,34 +17,80 @@ import pytest
 import reverie
 from reverie import Scope
 from reverie.doors import demo
+from reverie.doors.cli import show
 
-SOURCE = Path(__file__).parents[2] / "src"
+ROOT = Path(__file__).parents[2]
+SOURCES = os.pathsep.join(str(ROOT / folder) for folder in ("src", "packages/reverie-small/src"))
+COMMAND = [sys.executable, "-W", "error", "-m", "reverie", "demo"]
+CHAPTERS = ("MONDAY", "TUESDAY", "WEDNESDAY", "THURSDAY", "FRIDAY", "SATURDAY", "SUNDAY", "THE WEEK", "YOURS")
+ROOM_ANA = Scope("flat", channel="kitchen", person="ana")
 
 
-def run(folder: Path, *options: str, typed: str = "", **settings: str) -> subprocess.CompletedProcess[str]:
+def environment(folder: Path, **settings: str) -> dict[str, str]:
+    ours = {"PYTHONPATH": SOURCES, "TMPDIR": str(folder), "HOME": str(folder), "PYTHONUTF8": "1", "TERM": "xterm"}
+    kept = {name: value for name, value in os.environ.items() if name != "NO_COLOR" and not name.startswith("REVERIE_")}
+    return {**kept, **ours, **settings}
+
+
+def run(folder: Path, *options: str, **settings: str) -> subprocess.CompletedProcess[str]:
     """Run the demonstration as a person would, with `folder` as the place for temporary files."""
-    environment = {**os.environ, "PYTHONPATH": str(SOURCE), "TMPDIR": str(folder), "PYTHONUTF8": "1", **settings}
-    command = [sys.executable, "-W", "error", "-m", "reverie.doors.demo", *options]
-    return subprocess.run(command, env=environment, input=typed, capture_output=True, text=True, timeout=120)
+    asked = {"env": environment(folder, **settings), "capture_output": True, "text": True, "timeout": 120}
+    return subprocess.run([*COMMAND, *options], stdin=subprocess.DEVNULL, **asked)  # type: ignore[call-overload,no-any-return]
 
 
-def told(home: Path, listen: Callable[[str], object] = lambda line: None) -> list[str]:
-    """Tell the story into a home that stays, and return its lines; `listen` hears each line while the mind is open."""
-    lines: list[str] = []
+class Listener(io.StringIO):
+    """Keeps what is written, and lets somebody hear each line while the mind is open."""
 
-    def write(line: str) -> None:
-        lines.append(line)
-        listen(line)
+    def __init__(self, listen: Callable[[str], object]) -> None:
+        super().__init__()
+        self._listen = listen
 
-    demo.tell(home, demo.Page(write))
-    return lines
+    def write(self, text: str) -> int:
+        self._listen(text.rstrip("\n"))
+        return super().write(text)
 
 
-def chapter(lines: list[str], day: str) -> list[str]:
-    """Return the lines of one day."""
-    start = next(number for number, line in enumerate(lines) if line.startswith(day.upper()))
-    rest = lines[start + 1 :]
-    return rest[: rest.index("")] if "" in rest else rest
+@dataclass
+class Week:
+    """One telling: its home, its lines, and what was in the files of the home when the residue was counted."""
+
+    home: Path
+    lines: list[str] = field(default_factory=list)
+    words: list[str] = field(default_factory=list)
+    counted: dict[str, list[int]] = field(default_factory=dict)
+
+    def hear(self, line: str) -> None:
+        """Count for oneself when the demonstration says that it has counted."""
+        found = re.match(r" +(before|after): ", line)
+        if found and not self.words:  # what is searched for stands in the three lines above
+            self.words = [self.lines[-3].strip(), self.lines[-2].strip(), *self.lines[-1].strip().split(" · ")]
+        if found:
+            files = [path for path in self.home.rglob("*") if path.is_file()]
+            asked = [path for path in files if path.name.startswith("recalls.db")]
+            size = sum(path.stat().st_size for path in files)
+            self.counted[found[1]] = [hits(files, self.words), len(files), size, hits(asked, self.words)]
+        self.lines.append(line)
+
+    def chapter(self, name: str) -> list[str]:
+        """Return the lines of one chapter."""
+        rest = self.lines[next(number for number, line in enumerate(self.lines) if line.startswith(name.upper())) + 1 :]
+        return rest[: rest.index("")] if "" in rest else rest
+
+
+def hits(files: list[Path], words: list[str]) -> int:
+    return sum(path.read_bytes().lower().count(word.lower().encode()) for path in files for word in words)
+
+
+def told(home: Path) -> Week:
+    """Tell the story into a home that stays."""
+    week = Week(home)
+    demo.tell(home, demo.Story(show.Page(Listener(week.hear), False, UTC)))
+    return week
+
+
+@pytest.fixture(scope="module")
+def week(tmp_path_factory: pytest.TempPathFactory) -> Week:
+    return told(tmp_path_factory.mktemp("demo") / "home")
 
 
 def the(lines: list[str], part: str) -> str:
@@ -55,46 +104,62 @@ def numbers(line: str) -> list[int]:
     return [int(number.replace(",", "")) for number in re.findall(r"\d[\d,]*", line)]
 
 
-def in_files(folder: Path, word: str) -> int:
-    return sum(path.read_bytes().lower().count(word.lower().encode()) for path in folder.rglob("*") if path.is_file())
+# how it is told
 
 
 def test_it_runs_to_the_end_and_leaves_nothing_behind(tmp_path: Path) -> None:
     done = run(tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
-    days = re.findall(r"^(MON|TUES|WEDNES|THURS|FRI|SATUR|SUN)DAY", done.stdout, re.M)
-    assert days == ["MON", "TUES", "WEDNES", "THURS", "FRI", "SATUR", "SUN"]
+    assert [name for name in CHAPTERS if re.search(f"^{name}", done.stdout, re.M)] == list(CHAPTERS)
+    assert "by words and by meaning, with reverie-small@" in done.stdout
     assert "the home of this demonstration is removed" in done.stdout
     assert list(tmp_path.iterdir()) == []
 
 
-def test_it_is_plain_text_that_fits_a_hundred_columns(tmp_path: Path) -> None:
-    done = run(tmp_path, "--fast")
-    assert "\x1b" not in done.stdout
-    assert [line for line in done.stdout.splitlines() if len(line) > 100] == []
+def test_it_is_plain_text_in_screens_of_twenty_lines_and_a_hundred_columns(week: Week) -> None:
+    assert "\x1b" not in "".join(week.lines)
+    assert [line for line in week.lines if len(line) > 100] == []
+    assert [screen for screen in "\n".join(week.lines).split("\n\n") if screen.count("\n") >= 20] == []
+    assert len(week.lines) <= 120
 
 
 def test_a_terminal_without_the_signs_still_sees_the_story(tmp_path: Path) -> None:
-    done = run(tmp_path, PYTHONUTF8="0", PYTHONIOENCODING="ascii")
+    done = run(tmp_path, PYTHONUTF8="0", PYTHONIOENCODING="ascii", REVERIE_EMBEDDER="none")
     assert (done.returncode, done.stderr) == (0, "")
+    assert "words ########## 1.00" in done.stdout
 
 
-def test_step_waits_for_enter_before_each_chapter(tmp_path: Path) -> None:
-    done = run(tmp_path, "--step", typed="\n" * 8)
-    assert done.returncode == 0
-    assert done.stdout.count("[Enter]") == 8
-    short = run(tmp_path, "--step", typed="\n" * 7)  # one Enter too few: it really waits for each
-    assert short.returncode != 0
-    assert "EOFError" in short.stderr
+def test_a_reader_who_has_had_enough_ends_it_in_peace(tmp_path: Path) -> None:
+    asked = environment(tmp_path, REVERIE_EMBEDDER="none")
+    with subprocess.Popen(
+        COMMAND, env=asked, stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL
+    ) as running:
+        assert running.stdout is not None
+        assert running.stderr is not None
+        running.stdout.readline()
+        running.stdout.close()
+        assert running.stderr.read() == b""
+    assert running.returncode == 0
     assert list(tmp_path.iterdir()) == []
 
 
-def on_a_terminal(folder: Path, **settings: str) -> str:
-    """Return what the demonstration writes to a terminal."""
+@pytest.mark.parametrize(("options", "waits"), [(["--step"], len(CHAPTERS)), (["--fast"], 0), ([], 0)])
+def test_enter_is_waited_for_before_each_chapter_if_asked(
+    options: list[str], waits: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("REVERIE_EMBEDDER", "none")
+    monkeypatch.setattr(sys, "stdin", io.StringIO("\n" * 20))
+    assert demo.main(options) == 0
+    assert len(sys.stdin.read()) == 20 - waits
+    assert re.findall(r"\[Enter\]\n([A-Z ]{4,9})\b", capsys.readouterr().out) == [name[:9] for name in CHAPTERS[:waits]]
+
+
+def on_a_terminal(folder: Path, *options: str, types: bytes, **settings: str) -> str:
+    """Return what the demonstration writes to a terminal at which somebody types."""
     ours, theirs = pty.openpty()
-    environment = {name: value for name, value in os.environ.items() if name != "NO_COLOR"}
-    environment |= {"PYTHONPATH": str(SOURCE), "TMPDIR": str(folder), "PYTHONUTF8": "1", **settings}
-    with subprocess.Popen([sys.executable, "-m", "reverie.doors.demo"], env=environment, stdout=theirs) as running:
+    os.write(ours, types)
+    asked = environment(folder, REVERIE_EMBEDDER="none", **settings)
+    with subprocess.Popen([*COMMAND, *options], env=asked, stdin=theirs, stdout=theirs) as running:
         os.close(theirs)
         seen = bytearray()
         with contextlib.suppress(OSError), os.fdopen(ours, "rb", 0) as screen:  # Linux ends a terminal with an error
@@ -104,92 +169,149 @@ def on_a_terminal(folder: Path, **settings: str) -> str:
     return seen.decode()
 
 
-def test_colour_appears_on_a_terminal_unless_refused(tmp_path: Path) -> None:
-    assert "\x1b[1;36mMONDAY" in on_a_terminal(tmp_path)
-    assert "\x1b" not in on_a_terminal(tmp_path, NO_COLOR="1")
+def test_a_terminal_gets_colour_and_waits_for_enter(tmp_path: Path) -> None:
+    seen = on_a_terminal(tmp_path, types=b"\n" * len(CHAPTERS))
+    assert "\x1b[1;36mMONDAY" in seen
+    assert seen.count("[Enter]") == len(CHAPTERS)
 
 
-def test_what_was_said_is_kept_word_for_word(tmp_path: Path) -> None:
+def test_a_terminal_gets_neither_if_refused(tmp_path: Path) -> None:
+    seen = on_a_terminal(tmp_path, "--fast", types=b"\n", NO_COLOR="1")
+    assert "MONDAY" in seen
+    assert "\x1b" not in seen
+    assert "[Enter]" not in seen
+
+
+def test_without_an_embedder_it_says_so_and_goes_on_by_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("REVERIE_EMBEDDER", "none")
+    assert "by words alone: the embedder is set to none" in told(tmp_path / "off").lines[0]
+    monkeypatch.delenv("REVERIE_EMBEDDER")
+    monkeypatch.setitem(sys.modules, "reverie_small", None)
+    week = told(tmp_path / "missing")
+    assert "by words alone: the packaged model cannot run without reverie_small" in week.lines[0]
+    wednesday = week.chapter("Wednesday")
+    assert f"nothing said about '{demo.QUESTION}'" in wednesday[1]
+    assert "peanuts" in the(wednesday, "1.00  2026")
+    assert "ways of looking not fully on: meaning: off" in "".join(week.chapter("Friday"))
+    assert week.counted["after"][0] == 0
+
+
+# what it tells
+
+
+def test_what_was_said_is_kept_word_for_word(week: Week) -> None:
     """R1."""
-    lines = chapter(told(tmp_path / "home"), "Monday")
-    assert the(lines, "peanuts").strip() == "2026-03-02 · Luis · I am allergic to peanuts, so go easy on the mole."
-    with reverie.open(tmp_path / "home") as mind:
-        turns = [str(turn) for turn in mind.scan(Scope("flat", channel="kitchen"), kinds=("turn",))]
-    assert [line.strip() for line in lines if "2026-03-02 · " in line and " · ana · " not in line] == turns[:2]
+    lines = week.chapter("Monday")
+    assert the(lines, "peanuts").strip() == '2026-03-02 · Luis · "Careful with the mole, I am allergic to peanuts."'
+    with reverie.open(week.home, embedder="none") as mind:
+        turns = list(
+            mind.scan(Scope("flat", channel="kitchen"), kinds=("turn",), between=(None, datetime(2026, 3, 3, tzinfo=UTC)))
+        )
+    assert [line.strip() for line in lines[1:7]] == [f'2026-03-02 · {turn.speaker} · "{turn.text}"' for turn in turns]
+    quote = lines[-1].partition('from "')[2].strip('"')
+    assert quote in turns[-1].text
 
 
-def test_a_private_line_is_told_to_nobody_else_and_not_in_the_room(tmp_path: Path) -> None:
+def test_a_private_line_is_told_to_nobody_else_and_not_in_the_room(week: Week) -> None:
     """R6."""
-    lines = chapter(told(tmp_path / "home"), "Wednesday")
-    heard = [line.strip() for line in lines if ("Zapata interview:" in line or "surprise party:" in line)]
-    assert [line.partition(":")[0].partition(",  ")[0][:16] for line in heard if "nothing said" not in line] == [
-        "Ana, in private",
-        "Luis, in private",
-    ]
-    assert "nothing said" in the(lines, "Ana, in the room")
-    assert "nothing said" in the(lines, "the flat's owner")
+    lines = week.chapter("Tuesday")
+    asked = [line for line in lines if "Zapata interview:" in line or "surprise party:" in line or "climbing hall:" in line]
+    heard = [re.split(r", +(?=Zapata|surprise|climbing)", line.strip())[0] for line in asked if "nothing said" not in line]
+    assert heard == ["Ana, in private", "Luis, in private", "the climbers"]
+    assert len(asked) == 7
 
 
-def test_the_correction_is_kept_beside_what_it_corrected(tmp_path: Path) -> None:
+def test_meaning_and_neighbours_earn_their_place(week: Week) -> None:
+    """A6."""
+    lines = week.chapter("Wednesday")
+    answer, answer_bars, beside, beside_bars, lifted, alone = lines[2:8]
+    assert "ninth of May" in answer
+    assert "lighthouse" in beside
+    for bars in (answer_bars, beside_bars):
+        assert "words ░░░░░░░░░░   –" in bars
+    assert "meaning ██████████ 1.00" in answer_bars
+    assert float(beside_bars.rpartition(" ")[2]) > float(answer_bars.rpartition(" ")[2])
+    assert (numbers(lifted), numbers(alone)) == ([3, 2], [2, 2])
+    assert lines[-1].strip() == f"nothing said about '{demo.NEVER_SAID}'"
+
+
+def test_the_correction_is_kept_beside_what_it_corrected(week: Week) -> None:
     """R4."""
-    lines = chapter(told(tmp_path / "home"), "Thursday")
+    lines = week.chapter("Thursday")
+    assert "previously: Ana lives in Oaxaca" in the(lines, "Ana lives in Puebla  (since")
     changes = [line.strip() for line in lines if line.strip().startswith(("- ", "+ "))]
     towns = ["Oaxaca", "Puebla", "Oaxaca", "Puebla"]
     assert changes == [
         f"{sign} Ana lives in {towns[version - 1]}  (version {version})"
-        for step in (1, 2, 3)
+        for step in (2, 3)
         for sign, version in (("-", step), ("+", step + 1))
     ]
-    with reverie.open(tmp_path / "home") as mind:
+    with reverie.open(week.home, embedder="none") as mind:
         (lives,) = mind.scan(Scope("flat", channel="kitchen"), kinds=("fact",))
         assert [known.text.split()[-1] for known in mind.history(lives.id)] == towns
         assert numbers(the(lines, "versions, every one")) == [len(mind.history(lives.id))]
 
 
-def test_the_past_is_answered_as_it_was_believed(tmp_path: Path) -> None:
+def test_the_past_is_answered_as_it_was_believed_and_a_recall_explained(week: Week) -> None:
     """R4."""
-    lines = chapter(told(tmp_path / "home"), "Friday")
-    assert the(lines, "on Tuesday:").endswith("Ana lives in Oaxaca")
-    assert the(lines, "on Friday:").endswith("Ana lives in Puebla")
-    assert "Oaxaca" in the(lines, "as of Tuesday:")
-    assert "Puebla" in the(lines, "now:")
+    lines = week.chapter("Friday")
+    assert the(lines, "as of Tuesday:").count("Ana lives in Oaxaca") == 2
+    assert the(lines, "now:").count("Ana lives in Puebla") == 2
+    asked = re.search(r"r-[\w-]+", the(lines, "Wednesday's recall"))
+    assert asked is not None
+    with reverie.open(week.home, embedder="none") as mind:
+        why = str(mind.why(asked[0], scope=ROOM_ANA))
+    assert [line.removeprefix("    ") for line in lines[-why.count("\n") - 1 :]] == why.splitlines()
 
 
-def test_the_residue_check_counts_what_is_in_the_files_at_that_moment(tmp_path: Path) -> None:
+def test_the_lines_for_a_prompt_fit_and_hold_nothing_private(week: Week) -> None:
+    """A7."""
+    *block, counts = week.chapter("Saturday")[1:]
+    tokens, parts, _, private = numbers(counts)
+    assert tokens <= demo.BUDGET
+    assert parts == len(block) - 2
+    assert private == 0
+    assert "peanuts" in block[1]
+    assert "surprise party" not in "".join(block)
+
+
+def test_the_residue_check_counts_what_is_in_the_files_at_that_moment(week: Week) -> None:
     """R8."""
-    home = tmp_path / "home"
-    words: list[str] = []
-    last: list[str] = []
-    counted: dict[str, list[int]] = {}
-
-    def listen(line: str) -> None:
-        found = re.match(r" +(before|after): ", line)
-        last.append(line.strip())
-        if found and not words:  # what is searched for stands in the three lines above
-            words.extend([last[-4], last[-3], *last[-2].split(" · ")])
-        if found:
-            files = [path for path in home.rglob("*") if path.is_file()]
-            hits = sum(in_files(home, word) for word in words)
-            counted[found[1]] = [hits, len(files), sum(path.stat().st_size for path in files)]
-
-    lines = chapter(told(home, listen), "Sunday")
-    assert {demo.SECRET, "zapata"} < set(words)
-    assert {when: numbers(the(lines, f"{when}:")) for when in ("before", "after")} == counted
-    assert counted["before"][0] > 0
-    assert counted["after"][0] == 0
-    assert in_files(home, "zapata") == 0
+    lines = week.chapter("Sunday")
+    assert {demo.SECRET, "zapata"} < set(week.words)
+    assert {when: numbers(the(lines, f"{when}:")) for when in ("before", "after")} == week.counted
+    assert min(week.counted["before"]) > 0
+    assert [week.counted["after"][place] for place in (0, 3)] == [0, 0]
+    assert hits([path for path in week.home.rglob("*") if path.is_file()], ["zapata"]) == 0
     assert "refused:" in the(lines, "refused:")
     assert numbers(the(lines, "memories erased")) == [2]
 
 
-def test_the_totals_are_those_of_the_home(tmp_path: Path) -> None:
-    home = tmp_path / "home"
-    line = chapter(told(home), "The week")[0]
-    size = sum(path.stat().st_size for path in home.rglob("*") if path.is_file())
-    with reverie.open(home) as mind:
+def test_the_totals_are_those_of_the_home(week: Week) -> None:
+    line, vectors = week.chapter("The week")[:2]
+    with reverie.open(week.home) as mind:
         status = mind.status()
     commits = sum(space.commits or 0 for space in status.spaces)
-    assert numbers(line) == [status.memories, commits, len(status.spaces), size]
+    assert numbers(line)[:3] == [status.memories, commits, len(status.spaces)]
+    assert f"vectors by {status.embedder}, {sum(space.pending or 0 for space in status.spaces)} " in vectors
+
+
+def test_the_size_is_that_of_the_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("REVERIE_EMBEDDER", "none")
+    week = told(tmp_path / "home")
+    size = sum(path.stat().st_size for path in week.home.rglob("*") if path.is_file())
+    assert numbers(week.chapter("The week")[0])[3] == size
+
+
+def test_the_lines_it_leaves_one_with_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    names: dict[str, reverie.Mind] = {}
+    exec(demo.YOURS, names)
+    names["mind"].close()
+    assert len(demo.YOURS.splitlines()) == 3
+    assert "I moved to Oaxaca in May" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(("words", "hits"), [(["PEANUTS"], 3), (["peanuts", "almond"], 4), (["walnut"], 0), ([], 0)])

@@ -1,32 +1,54 @@
 """A week in a minute: two people, one shared room, a few private lines, and a memory that keeps them apart.
 
 Everything printed is asked of a real mind on a real home, made for the occasion and removed afterwards. Only what people
-say, and the clock, are scripted; every figure is counted while it is shown. Run it with `python -m reverie.doors.demo`.
+say, and the clock, are scripted; every figure is counted while it is shown. The packaged embedder is used, never one that
+needs a key; where it is missing, or switched off, the story says so and goes on by words.
 """
 
 from __future__ import annotations
 
 import argparse
-import io
-import os
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from importlib.util import find_spec
 from pathlib import Path
 
 import reverie
-from reverie import Diff, Erased, Memory, Mind, Recollection, Scope, Source
+from reverie import Diff, Erased, Hit, Memory, Mind, Recollection, Scope, Source, config
+from reverie.doors.cli import show
 from reverie.memory.language import terms
 
 MONDAY = datetime(2026, 3, 2, tzinfo=UTC)
+TUESDAY_NOON = MONDAY + timedelta(days=1, hours=12)
 FLAT, CLIMBERS = "flat", "climbers"
 ROOM_ANA, ROOM_LUIS = (Scope(FLAT, channel="kitchen", person=person) for person in ("ana", "luis"))
 ALONE_ANA, ALONE_LUIS = (Scope(FLAT, person=person) for person in ("ana", "luis"))
+BREAKFAST = (
+    ("Luis", "Marta said yes last night!"),
+    ("Luis", "Our wedding is on the ninth of May."),
+    ("Luis", "Up at the lighthouse, if the keeper lets us."),
+    ("Ana", "Congratulations! I will bring the cake."),
+)
+DINNER = (
+    ("Luis", "Careful with the mole, I am allergic to peanuts."),
+    ("Ana", "No nuts, promised. Here in Oaxaca, where I live, they go into everything."),
+)
+QUESTION = "when and where are they getting married?"  # shares no word with its answer
+PLAIN_QUESTION = "what is Luis allergic to?"
+NEVER_SAID = "does Luis play the violin?"
 SECRET = "I have an interview at Zapata Ceramics, keep it quiet."
+BUDGET = 70  # tokens, too few for all that was said
 SHORTEST = 5  # characters: shorter index terms turn up in any file by chance
+PATIENCE_S = 60.0
+YOURS = """\
+import reverie
+mind = reverie.open("~/.reverie"); mind.observe("I moved to Oaxaca in May", speaker="Ana")
+print(mind.recall("where does Ana live?"))"""
+DOOR = 'reverie mcp --person ana    # the same memory for any MCP client; pip install "reverie[mcp]"'
 
 
 class Clock:
@@ -38,36 +60,37 @@ class Clock:
     def __call__(self) -> datetime:
         return self.now
 
-    def at(self, day: int, hour: int) -> None:
-        """Go to an hour of a day, Monday being 0."""
-        self.now = MONDAY + timedelta(days=day, hours=hour)
+    def at(self, day: int, hour: int, minute: int = 0) -> None:
+        """Go to a moment of a day, Monday being 0."""
+        self.now = MONDAY + timedelta(days=day, hours=hour, minutes=minute)
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class Story:
     """Where the story is written: plain lines, with colour and pauses only if asked for."""
 
-    write: Callable[[str], object]
-    colour: bool = False
+    page: show.Page
     pause: Callable[[], object] | None = None
 
     def day(self, name: str, title: str) -> None:
         """Begin a chapter."""
         if self.pause is not None:
             self.pause()
-        self.write("")
-        self.write(self._styled("1;36", f"{name.upper():<10}{title}"))
+        self.page.line()
+        self.page.line((f"{name.upper():<10}{title}", "bold cyan"))
 
     def note(self, text: str) -> None:
         """Say what is being done."""
-        self.write(self._styled("2", f"  {text}"))
+        self.page.line((f"  {text}", "dim"))
 
     def line(self, text: str) -> None:
         """Show what the memory says."""
-        self.write(f"    {text}")
+        self.page.line(f"    {text}")
 
-    def _styled(self, code: str, text: str) -> str:
-        return f"\x1b[{code}m{text}\x1b[0m" if self.colour else text
+    def lines(self, text: str) -> None:
+        """Show what the memory says in several lines."""
+        for line in text.splitlines():
+            self.line(line)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,70 +102,78 @@ class Searched:
     hits: int
 
 
-def search(folder: Path, words: Iterable[str]) -> Searched:
+def search(folder: Path, words: Iterable[str], pattern: str = "*") -> Searched:
     """Count the words in every file beneath a folder, whatever their case."""
-    raw = [path.read_bytes().lower() for path in sorted(folder.rglob("*")) if path.is_file()]
+    raw = [path.read_bytes().lower() for path in sorted(folder.rglob(pattern)) if path.is_file()]
     needles = [word.lower().encode() for word in words]
     return Searched(len(raw), sum(map(len, raw)), sum(content.count(needle) for content in raw for needle in needles))
 
 
-def tell(home: Path, page: Page) -> None:
+def embedder_here() -> tuple[str, str]:
+    """Return the embedder that can be used without a key or a network, and why it is not the local one."""
+    if config.load(None).embedder == "none":
+        return "none", "the embedder is set to none"
+    missing = [name for name in ("reverie_small", "onnxruntime") if find_spec(name) is None]
+    return ("none", f"the packaged model cannot run without {' and '.join(missing)}") if missing else ("local", "")
+
+
+def tell(home: Path, story: Story) -> None:
     """Tell the whole story in `home`."""
     started, clock = time.perf_counter(), Clock()
-    with reverie.open(home, clock=clock) as mind:
-        lives = monday(mind, clock, page)
-        secret = tuesday(mind, clock, page)
-        wednesday(mind, clock, page)
-        thursday(mind, clock, page, lives)
-        friday(mind, clock, page, lives)
-        saturday(mind, clock, page)
-        sunday(mind, clock, page, home, secret)
+    embedder, reason = embedder_here()
+    with reverie.open(home, clock=clock, embedder=embedder) as mind:
+        name = mind.status().embedder
+        story.note(f"It looks by words alone: {reason}." if reason else f"It looks by words and by meaning, with {name}.")
+        lives = monday(mind, clock, story)
+        secret = tuesday(mind, clock, story)
+        asked = wednesday(mind, clock, story)
+        thursday(mind, clock, story, lives)
+        friday(mind, clock, story, lives, asked)
+        saturday(mind, clock, story)
+        sunday(mind, clock, story, home, secret)
+        mind.settle(PATIENCE_S)
         status = mind.status()
     size = sum(path.stat().st_size for path in home.rglob("*") if path.is_file())
-    commits = sum(space.commits or 0 for space in status.spaces)
-    page.day("The week", "in figures")
-    page.line(f"{status.memories} memories · {commits} commits · {len(status.spaces)} spaces · {size:,} bytes on disk")
-    page.line(f"told in {time.perf_counter() - started:.2f} s; no key, no network")
+    commits, waiting = (sum(getattr(space, part) or 0 for space in status.spaces) for part in ("commits", "pending"))
+    story.day("The week", "in figures")
+    story.line(f"{status.memories} memories · {commits} commits · {len(status.spaces)} spaces · {size:,} bytes on disk")
+    story.line("no vectors" if embedder == "none" else f"vectors by {name}, {waiting} memories waiting for theirs")
+    story.line(f"told in {time.perf_counter() - started:.2f} s; no key, no network")
 
 
-def monday(mind: Mind, clock: Clock, page: Page) -> Memory:
+def monday(mind: Mind, clock: Clock, story: Story) -> Memory:
     """Ana and Luis talk in the room."""
-    clock.at(0, 9)
-    page.day("Monday", "Ana and Luis share a kitchen, and a chat room")
-    said = mind.observe("I live in Oaxaca and throw pots for a living.", speaker="Ana", scope=ROOM_ANA)
-    mind.observe("I am allergic to peanuts, so go easy on the mole.", speaker="Luis", scope=ROOM_LUIS)
-    page.note("kept word for word, with date and speaker:")
+    story.day("Monday", "Ana and Luis share a kitchen, and a chat room")
+    for hour, session, talk in ((8, "breakfast", BREAKFAST), (19, "dinner", DINNER)):
+        for minute, (speaker, text) in enumerate(talk):
+            clock.at(0, hour, minute)
+            where = Scope(FLAT, channel="kitchen", session=session, person=speaker.lower())
+            said = mind.observe(text, speaker=speaker, scope=where)
+    lives = mind.remember(
+        "Ana lives in Oaxaca",
+        subject="ana",
+        scope=ROOM_ANA,
+        source=Source(memory_ids=(said.id,), quote="in Oaxaca, where I live"),
+    )
+    story.note("kept word for word, with date and speaker:")
     for turn in mind.scan(ROOM_ANA, kinds=("turn",)):
-        page.line(str(turn))
-    lives = mind.remember("Ana lives in Oaxaca", subject="ana", scope=ROOM_ANA, source=Source(memory_ids=(said.id,)))
-    page.note(f"a fact drawn from the first line, version {lives.version}, confidence {lives.confidence:.2f}:")
-    page.line(str(lives))
+        story.line(_told(turn))
+    story.note("a fact drawn from the last line, and the words it rests on:")
+    story.line(f'{_told(lives)}  confidence {lives.confidence:.2f}, from "{lives.source.quote}"')
     return lives
 
 
-def tuesday(mind: Mind, clock: Clock, page: Page) -> Memory:
-    """Each says something in private, and Luis something elsewhere."""
+def tuesday(mind: Mind, clock: Clock, story: Story) -> Memory:
+    """Each says something in private, and Luis something elsewhere; then everyone asks."""
     clock.at(1, 20)
-    page.day("Tuesday", "three lines that are not for everyone")
+    story.day("Tuesday", "three lines that are not for everyone")
     secret = mind.observe(SECRET, speaker="Ana", scope=ALONE_ANA)
     mind.remember("Ana interviews at Zapata Ceramics", subject="ana", scope=ALONE_ANA, source=Source(memory_ids=(secret.id,)))
     surprise = mind.observe("I am planning a surprise party for Ana.", speaker="Luis", scope=ALONE_LUIS)
     wall = mind.observe("The climbing hall opens at seven.", speaker="Luis", scope=Scope(CLIMBERS, channel="wall"))
     for where, turn in (("Ana, in private", secret), ("Luis, in private", surprise), ("another space", wall)):
-        page.line(f"{where + ':':<18}{turn.text}")
-    return secret
-
-
-def wednesday(mind: Mind, clock: Clock, page: Page) -> None:
-    """The same questions, asked in different places."""
-    clock.at(2, 12)
-    page.day("Wednesday", "asking: what comes back, and why")
-    page.note("in the room: what is Luis allergic to?")
-    found = mind.recall("what is Luis allergic to?", scope=ROOM_ANA, limit=3)
-    page.line(f"{found.confidence} confidence ({found.certainty:.2f})")
-    for hit in found.hits:
-        page.line(f"{hit.score:.2f}  {hit.memory.text}  [matched: {', '.join(hit.why.matched)}]")
-    page.note("who hears what was said in private?")
+        story.line(f"{where + ':':<18}{turn.text}")
+    story.note("who hears of it?")
     asked: tuple[tuple[str, str, Scope], ...] = (
         ("Ana, in private", "Zapata interview", ALONE_ANA),
         ("Luis, in private", "Zapata interview", ALONE_LUIS),
@@ -152,95 +183,142 @@ def wednesday(mind: Mind, clock: Clock, page: Page) -> None:
         ("the climbers", "climbing hall", Scope(CLIMBERS, channel="wall")),
         ("the flat's owner", "climbing hall", Scope.owner(FLAT)),
     )
+    mind.settle(PATIENCE_S)
     for who, cue, scope in asked:
-        page.line(f"{who + ',':<18}{cue + ':':<18}{_first(mind.recall(cue, scope=scope))}")
+        found = mind.recall(cue, scope=scope, kinds=("turn",), strict=True)
+        story.line(f"{who + ',':<18}{cue + ':':<18}{found.hits[0].memory.text if found.hits else str(found)}")
+    return secret
 
 
-def thursday(mind: Mind, clock: Clock, page: Page, lives: Memory) -> None:
+def wednesday(mind: Mind, clock: Clock, story: Story) -> Recollection:
+    """A question in other words than its answer, and one that has no answer."""
+    clock.at(2, 12)
+    story.day("Wednesday", "asked in other words")
+    mind.settle(PATIENCE_S)
+    found = _ask(mind, story, QUESTION, limit=2)
+    wordless = sum(not hit.why.matched for hit in found.hits)
+    if wordless:
+        story.note(f"{wordless} of {len(found.hits)} share no word with the question: they were found by meaning")
+    _ask(mind, story, PLAIN_QUESTION, limit=1)
+    story.note("and what nobody ever said is not made up:")
+    story.line(str(mind.recall(NEVER_SAID, scope=ROOM_LUIS, strict=True)))
+    return found
+
+
+def _ask(mind: Mind, story: Story, question: str, limit: int) -> Recollection:
+    """Ask in the room, and show what comes back with a bar for every way of looking."""
+    found = mind.recall(question, scope=ROOM_ANA, limit=limit)
+    story.note(f"Ana, in the room: {question}")
+    story.line(f"{found.confidence} confidence ({found.certainty:.2f})" if found.hits else str(found))
+    for place, hit in enumerate(found.hits, 1):
+        story.line(f"{hit.score:.2f}  {_told(hit.memory)}")
+        story.line(f"      {_bars(hit)}")
+        meaning, boosts = hit.why.meaning, hit.why.boosts
+        if meaning and meaning.rank > place and max(boosts, key=lambda name: boosts[name]) == "neighbours":
+            story.note(f"        place {meaning.rank} by meaning; what was said beside it lifts it to {place}")
+    return found
+
+
+def thursday(mind: Mind, clock: Clock, story: Story, lives: Memory) -> None:
     """Ana moves; the correction is made, taken back, and made again."""
     clock.at(3, 18)
-    page.day("Thursday", "Ana moves: a correction, undone and redone")
+    story.day("Thursday", "Ana moves: a correction, undone and redone")
     mind.observe("News: I moved to Puebla yesterday!", speaker="Ana", scope=ROOM_ANA)
-    before = mind.log(Scope.owner(FLAT), limit=1)[0]
     corrected = mind.update(lives.id, text="Ana lives in Puebla", reason="she moved", scope=ROOM_ANA)
-    page.note("nothing is overwritten; the history of the fact:")
-    for known in mind.history(lives.id, scope=ROOM_ANA):
-        until = f"until {known.retired_at:%a %H:%M}" if known.retired_at else "believed now"
-        page.line(f"version {known.version}  {known.text:<22}since {known.recorded_at:%a %H:%M}, {until}")
-    page.note("what the correction changed:")
-    _show(page, mind.diff(before.id, corrected.commit, ROOM_ANA))
+    story.note("nothing is overwritten:")
+    before, now = mind.history(lives.id, scope=ROOM_ANA)
+    story.line(
+        f"{now.text}  (since {now.recorded_at:%a %H:%M}; previously: {before.text}, since {before.recorded_at:%a %H:%M})"
+    )
     clock.at(3, 19)
     undone = mind.undo(corrected.commit, scope=ROOM_ANA)
-    page.note("undo it:")
-    _show(page, mind.diff(corrected.commit, undone.id, ROOM_ANA))
+    story.note(f"undo {corrected.commit}, and what that changed:")
+    _show(story, mind.diff(corrected.commit, undone.id, ROOM_ANA))
     clock.at(3, 20)
     redone = mind.undo(undone.id, scope=ROOM_ANA)
-    page.note("undo the undo, for she did move:")
-    _show(page, mind.diff(undone.id, redone.id, ROOM_ANA))
-    page.line(f"now {len(mind.history(lives.id, scope=ROOM_ANA))} versions, every one of them kept")
+    story.note("she did move: undo the undo")
+    _show(story, mind.diff(undone.id, redone.id, ROOM_ANA))
+    story.line(f"now {len(mind.history(lives.id, scope=ROOM_ANA))} versions, every one of them kept")
 
 
-def friday(mind: Mind, clock: Clock, page: Page, lives: Memory) -> None:
-    """What was believed earlier in the week."""
+def friday(mind: Mind, clock: Clock, story: Story, lives: Memory, asked: Recollection) -> None:
+    """What was believed earlier in the week, and why an answer came out as it did."""
     clock.at(4, 12)
-    page.day("Friday", "where does Ana live? It depends on when you ask")
-    tuesday_noon = MONDAY + timedelta(days=1, hours=12)
-    page.note("what was believed:")
-    for moment in (tuesday_noon, clock.now):
-        page.line(f"on {moment:%A}:".ljust(15) + f" {mind.get(lives.id, as_of=moment, scope=ROOM_ANA).text}")
-    page.note("and the facts that a recall finds:")
-    for when, moment in (("as of Tuesday", tuesday_noon), ("now", clock.now)):
-        found = mind.recall("where does Ana live?", scope=ROOM_ANA, kinds=("fact",), as_of=moment)
-        for hit in found.hits:
-            page.line(f"{when + ':':<15} {hit.score:.2f}  {hit.memory.text}  [matched: {', '.join(hit.why.matched)}]")
+    story.day("Friday", "looking back")
+    mind.settle(PATIENCE_S)
+    story.note("where does Ana live? What was believed, and the fact that a recall finds:")
+    for when, moment in (("as of Tuesday", TUESDAY_NOON), ("now", clock.now)):
+        believed = mind.get(lives.id, as_of=moment, scope=ROOM_ANA).text
+        found = mind.recall("where does Ana live?", scope=ROOM_ANA, kinds=("fact",), as_of=moment).hits[0]
+        story.line(f"{when + ':':<15}{believed}; recalled: {found.memory.text} ({found.score:.2f})")
+    story.note(f"and Wednesday's recall ({asked.id}), why did it come out so?")
+    story.lines(str(mind.why(asked.id, scope=ROOM_ANA)))
 
 
-def saturday(mind: Mind, clock: Clock, page: Page) -> None:
-    """What was never said is not made up."""
+def saturday(mind: Mind, clock: Clock, story: Story) -> None:
+    """What a model gets to see before it answers."""
     clock.at(5, 12)
-    page.day("Saturday", "what nobody ever said")
-    page.line(str(mind.recall("favourite football team?", scope=ROOM_LUIS)))
-    page.line(str(mind.recall("does Luis play the violin?", scope=ROOM_LUIS, strict=True)))
+    story.day("Saturday", "the lines for a model's prompt, within a budget")
+    context = mind.context(PLAIN_QUESTION, scope=ROOM_LUIS, budget=BUDGET)
+    story.note(f"at most {BUDGET} tokens for: {PLAIN_QUESTION}")
+    story.lines(context.text)
+    private = sum(mind.get(part.id).audience.person is not None for part in context.parts)
+    counts = f"{len(context.parts)} memories in, {len(context.dropped)} out"
+    story.note(f"{context.tokens} tokens; {counts}; of those in, meant for one person alone: {private}")
 
 
-def sunday(mind: Mind, clock: Clock, page: Page, home: Path, secret: Memory) -> None:
+def sunday(mind: Mind, clock: Clock, story: Story, home: Path, secret: Memory) -> None:
     """Ana takes her secret back for good."""
     clock.at(6, 10)
-    page.day("Sunday", "Ana takes her secret back, for good")
+    story.day("Sunday", "Ana takes her secret back, for good")
+    mind.settle(PATIENCE_S)
     going = mind.erase(secret.id, scope=ALONE_ANA, dry_run=True).erased
     needles = _only_in(mind, going)
-    page.note("every file of the home, searched as raw bytes for what goes with it, sentences and index terms:")
+    mind.last_recall(ALONE_ANA)  # what was asked is on disk now too
+    story.note("every file of the home, searched as raw bytes for what goes with it, sentences and index terms:")
     for text in needles[: len(going)]:
-        page.line(text)
-    page.line(" · ".join(needles[len(going) :]))
-    _residue(page, "before", search(home, needles))
+        story.line(text)
+    story.line(" · ".join(needles[len(going) :]))
+    _residue(story, "before", home, needles)
     proof = mind.erase(secret.id, scope=ALONE_ANA)
-    _residue(page, "after", search(home, needles))
-    page.note(f"{len(proof.erased)} memories erased, the fact drawn from it among them; the proof:")
-    page.line(f"{len(proof.checked)} places looked through: {', '.join(proof.checked[:6])},")
-    page.line(f"  {', '.join(proof.checked[6:])}")
-    page.line(f"still held by a reader: {len(proof.pending)} · copies out of reach: {len(proof.unreachable)}")
-    page.note("and it is not learned again:")
+    _residue(story, "after", home, needles)
+    story.note(f"{len(proof.erased)} memories erased, the fact drawn from it among them; the proof:")
+    story.line(f"{len(proof.checked)} places looked through: {', '.join(proof.checked[:6])},")
+    story.line(f"  {', '.join(proof.checked[6:])}")
+    story.line(f"still held by a reader: {len(proof.pending)} · copies out of reach: {len(proof.unreachable)}")
+    story.note("and it is not learned again:")
     try:
         kept = mind.observe(SECRET, speaker="Ana", scope=ALONE_ANA)
     except Erased as refusal:
-        page.line(f"refused: {refusal}")
+        story.line(f"refused: {refusal}")
     else:
         raise AssertionError(f"{kept.id} was kept although its text had been erased")
 
 
-def _first(found: Recollection) -> str:
-    return found.hits[0].memory.text if found.hits else str(found)
+def _told(memory: Memory) -> str:
+    """Return a memory as date · speaker · "text"."""
+    day = memory.happened_at or memory.recorded_at
+    return f'{day:%Y-%m-%d} · {memory.speaker or memory.subject} · "{memory.text}"'
 
 
-def _show(page: Page, diff: Diff) -> None:
+def _bars(hit: Hit) -> str:
+    """Return a bar for every way of looking; an empty one where it did not find the hit."""
+    shown = []
+    for way in ("words", "meaning", "neighbours"):
+        arm = getattr(hit.why, way)
+        filled = round(show.BAR * min(1.0, arm.score)) if arm else 0
+        shown.append(f"{way} {'█' * filled}{'░' * (show.BAR - filled)} {f'{arm.score:.2f}' if arm else '  – '}")
+    return "  ".join(shown)
+
+
+def _show(story: Story, diff: Diff) -> None:
     for memory in diff.retired:
-        page.line(f"- {memory.text}")
+        story.line(f"- {memory.text}")
     for memory in diff.added:
-        page.line(f"+ {memory.text}")
+        story.line(f"+ {memory.text}")
     for old, new in diff.changed:
-        page.line(f"- {old.text}  (version {old.version})")
-        page.line(f"+ {new.text}  (version {new.version})")
+        story.line(f"- {old.text}  (version {old.version})")
+        story.line(f"+ {new.text}  (version {new.version})")
 
 
 def _only_in(mind: Mind, ids: Sequence[str]) -> list[str]:
@@ -257,29 +335,36 @@ def _only_in(mind: Mind, ids: Sequence[str]) -> list[str]:
     return [*texts, *own]
 
 
-def _residue(page: Page, when: str, found: Searched) -> None:
-    page.line(f"{when + ':':<8} {found.hits} hits in {found.files} files, {found.bytes:,} bytes")
+def _residue(story: Story, when: str, home: Path, needles: Sequence[str]) -> None:
+    found, asked = search(home, needles), search(home, needles, "recalls.db*")
+    story.line(
+        f"{when + ':':<8}{found.hits} hits in {found.files} files, {found.bytes:,} bytes; {asked.hits} in kept questions"
+    )
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Tell the story in a temporary home and remove it."""
-    parser = argparse.ArgumentParser(prog="python -m reverie.doors.demo", description="A week of a memory, in a minute.")
+    parser = argparse.ArgumentParser(prog="reverie demo", description="A week of a memory, in a minute.")
     pace = parser.add_mutually_exclusive_group()
-    pace.add_argument("--fast", action="store_true", help="do not wait anywhere (as it is without options)")
-    pace.add_argument("--step", action="store_true", help="wait for Enter before each day")
+    pace.add_argument("--fast", action="store_true", help="do not wait anywhere")
+    pace.add_argument("--step", action="store_true", help="wait for Enter before each day, as is done on a terminal")
     chosen = parser.parse_args(arguments)
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="replace")  # a terminal without · shows ? and goes on
-    page = Page(
-        write=print,
-        colour=sys.stdout.isatty() and not os.environ.get("NO_COLOR"),
-        pause=(lambda: input("\n[Enter]")) if chosen.step else None,
-    )
-    page.write("Reverie: one week of a memory. People and clock are scripted; everything else happens as you read.")
+    is_watched = sys.stdin.isatty() and sys.stdout.isatty()
+    page = show.Page(sys.stdout, show.coloured(sys.stdout), UTC)
+    story = Story(page, _wait if chosen.step or (is_watched and not chosen.fast) else None)
+    page.line("Reverie: one week of a memory. People and clock are scripted; everything else happens as you read.")
     with tempfile.TemporaryDirectory(prefix="reverie-demo-") as folder:
-        tell(Path(folder) / "home", page)
-    page.line("the home of this demonstration is removed" if not Path(folder).exists() else f"{folder} could not be removed")
+        tell(Path(folder) / "home", story)
+    story.line("the home of this demonstration is removed" if not Path(folder).exists() else f"{folder} could not be removed")
+    story.day("Yours", "a memory of your own")
+    story.lines(f"{YOURS}\n{DOOR}")
     return 0
+
+
+def _wait() -> None:
+    sys.stdout.write("\n[Enter]")
+    sys.stdout.flush()
+    sys.stdin.readline()  # where nobody is, it goes on
 
 
 if __name__ == "__main__":

@@ -1,0 +1,163 @@
+"""What people see who get it wrong: one line, a hint, the right exit code, never a traceback, and nothing changed."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+import reverie
+from tests.doors.commands import run
+
+NEVER = "m-" + "0" * 10 + "-" + "0" * 19
+
+WRONG = [
+    # the command
+    (["recal", "x"], 2, "no command 'recal'; nearest is 'recall'"),
+    (["xyzzy"], 2, "no command 'xyzzy'; it is one of observe, remember"),
+    (["people", "find"], 2, "Missing argument 'NAME'"),
+    (["people", "fnd", "Ana"], 2, "no command 'fnd'; nearest is 'find'"),
+    (["config", "sett", "zone", "UTC"], 2, "no command 'sett'; nearest is 'set'"),
+    # options and arguments
+    (["recall"], 2, "Missing argument 'CUE'"),
+    (["recall", "where", "is", "Ana"], 2, "unexpected extra argument"),
+    (["recall", "x", "--limti", "3"], 2, "--limti"),
+    (["recall", "x", "--limit"], 2, "--limit"),
+    (["recall", "x", "--limit", "ten"], 2, "limit must be a whole number, not 'ten'"),
+    (["recall", "x", "--limit", "0"], 2, "limit must be a whole number of at least 1"),
+    (["remember", "-5 degrees"], 2, "-5"),
+    (["--hom", "x", "status"], 2, "--hom"),
+    # values
+    (["recall", ""], 2, "the cue is empty"),
+    (["observe", "  "], 2, "text is empty"),
+    (["recall", "x", "--kind", "fatc"], 2, "no kind named 'fatc'; nearest is 'fact'"),
+    (["recall", "x", "--since", "yesterdayish"], 2, "since 'yesterdayish' is not a time; write 2026-03-02"),
+    (["recall", "x", "--since", "2026-03-02", "--until", "2026-03-01"], 2, "swap them"),
+    (["recall", "x", "--weighting", "mine"], 2, "no weighting named 'mine'"),
+    (["observe", "x", "--role", "king"], 2, "no role named 'king'; one of user, assistant"),
+    (["observe", "x", "--trust", "hand"], 2, "trust 'hand' is above 'user'"),
+    (["remember", "x", "--confidence", "2"], 2, "confidence must be a number from 0 to 1"),
+    (["remember", "x", "--extra", "{"], 2, "extra must be a JSON object"),
+    (["remember", "x", "--audience", "ana"], 2, "audience must be an object"),
+    (["remember", "x", "--person", "ana", "--audience", "person=luis"], 2, "audience= only narrows"),
+    (["diff", "2026-03-02", "soon"], 2, "t1 'soon' is not a time"),
+    (["diff", "2026-03-02"], 2, "Missing argument 'T1'"),
+    (["import", "nothing.jsonl"], 2, "nothing.jsonl cannot be read: No such file"),
+    (["import", "x", "--format", "csv"], 2, "no format named 'csv'"),
+    (["observe", "--many", "nothing.jsonl"], 2, "nothing.jsonl cannot be read"),
+    (["observe", "--many", "x.jsonl", "--speaker", "Ana"], 2, "leave out speaker"),
+    (["recover", "nothing.backup"], 2, "there is no backup nothing.backup"),
+    (["backup", "no/such/folder/x"], 2, "there is no folder"),
+    (["proposals", "add", "erase", NEVER], 2, "no verb named 'erase'; "),
+    # what is not there
+    (["get", "nonsense"], 1, "no memory 'nonsense' here"),
+    (["history", NEVER], 1, f"no memory '{NEVER}' here"),
+    (["undo", "c" + NEVER[1:]], 1, "no commit"),
+    (["why", "r" + NEVER[1:]], 1, "no recall"),
+    (["why"], 1, "no recall is kept here yet"),
+    (["retract", "telegram:1:2"], 1, "no message 'telegram:1:2' here"),
+    (["proposals", "approve", "p" + NEVER[1:], "1234"], 1, "no proposal"),
+    # too much, too little, or too dangerous
+    (["forget"], 2, "give exactly one of id, query, message_id"),
+    (["forget", NEVER, "--query", "x"], 2, "give exactly one of"),
+    (["erase", "--query", "x"], 2, "nobody can be asked here; look at it with --dry-run, then say --yes"),
+    (["update", NEVER, "x", "--expect", "two"], 2, "expect must be a whole number, not 'two'"),
+    (["working", "replace"], 2, "working memory would be empty"),
+    (["reset"], 2, "say what to reset: --memory"),
+    (["reset", "--memory", "--all", "--yes"], 2, "say what to reset"),
+    (["reset", "--all"], 2, "nobody can be asked here; say --yes"),
+    (["reset", "--memory"], 2, "nobody can be asked here; say --yes"),
+    (["reindex"], 2, "this mind has no embedder"),
+    # scopes
+    (["recall", "x", "--owner", "--person", "ana"], 2, "--owner sees the whole space; leave out --person"),
+    (["mcp", "--owner"], 2, "a model never sees with the owner's eyes"),
+    (["context", "x", "--owner"], 2, "never seen with the owner's eyes"),
+    (["recall", "x", "--space", ""], 2, "space is empty"),
+    (["recall", "x", "--person", "a\nb"], 2, "person holds the character U+000A"),
+    # settings
+    (["config", "set", "embeder", "none"], 2, "no setting named 'embeder'; nearest is 'embedder'"),
+    (["config", "set", "budget", "lots"], 2, "budget must be a whole number, not 'lots'"),
+    (["config", "set", "zone", "Mars/Olympus"], 2, "no time zone named 'Mars/Olympus'"),
+    (["config", "unset", "everything"], 2, "no setting named 'everything'"),
+    (["--home", ":memory:", "config", "set", "budget", "9"], 2, "':memory:' is no folder"),
+]
+
+
+@pytest.fixture(autouse=True)
+def at_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("REVERIE_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("REVERIE_EMBEDDER", "none")
+    return tmp_path / "home"
+
+
+@pytest.mark.parametrize(("words", "code", "said"), WRONG, ids=[" ".join(words) for words, _, _ in WRONG])
+def test_a_wrong_command_line_is_told_what_is_wrong(words: list[str], code: int, said: str, at_home: Path) -> None:
+    outcome = run(*words)
+    assert (outcome.code, outcome.out) == (code, "")
+    error, hint = outcome.err.splitlines()
+    assert error.startswith("error: ")
+    assert said in error
+    assert hint.startswith("hint: ")
+    if at_home.exists():
+        with reverie.open(at_home, embedder="none") as mind:
+            assert mind.status().memories == 0
+
+
+def test_the_table_is_long_enough_to_mean_something() -> None:
+    assert len(WRONG) >= 50
+
+
+@pytest.mark.parametrize("words", [["recal", "x"], ["get", "nonsense"], ["recall", ""]], ids=" ".join)
+def test_with_json_the_complaint_is_json_too(words: list[str]) -> None:
+    outcome = run("--json", *words)
+    assert outcome.out == ""
+    assert set(json.loads(outcome.err)) == {"error", "message", "hint"}
+
+
+def test_debug_shows_the_traceback_and_the_line_all_the_same() -> None:
+    outcome = run("get", "nonsense", "--debug")
+    assert outcome.code == 1
+    assert "Traceback (most recent call last)" in outcome.err
+    assert outcome.err.splitlines()[-2].startswith("error: no memory")
+
+
+def test_without_a_command_the_help_is_shown_as_an_error() -> None:
+    outcome = run()
+    assert outcome.code == 2
+    assert "Usage: reverie" in outcome.err
+    assert outcome.out == ""
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("embeder = 'none'\n", "reverie.toml:1: no setting named 'embeder'; nearest is 'embedder'"),
+        ("# mine\nbudget = 'many'\n", "reverie.toml:2: budget must be a whole number"),
+        ("space = 'home\n", "reverie.toml:1: not TOML"),
+    ],
+)
+def test_a_wrong_settings_file_is_named_with_its_line(content: str, said: str, at_home: Path) -> None:
+    at_home.mkdir()
+    (at_home / "reverie.toml").write_text(content)
+    outcome = run("status")
+    assert outcome.code == 2
+    assert said in outcome.err.splitlines()[0]
+
+
+def test_a_line_of_many_that_is_no_json_is_named_and_nothing_is_kept(tmp_path: Path) -> None:
+    (tmp_path / "turns.jsonl").write_text('{"text": "one"}\n{oops\n')
+    outcome = run("observe", "--many", "turns.jsonl")
+    assert outcome.code == 2
+    assert "turns.jsonl, line 2, is not JSON" in outcome.err
+    assert json.loads(run("list", "--json").out) == []
+
+
+def test_bytes_that_are_no_text_are_refused() -> None:
+    outcome = run("remember", "-", stdin=b"caf\xe9")
+    assert outcome.code == 2
+    assert "text from stdin is not UTF-8 (byte 3)" in outcome.err
+
+
+def test_more_text_than_fits_is_refused_without_reading_it_all() -> None:
+    assert "longer than a text may be" in run("remember", "-", stdin=b"x" * 4_000_100).err
+    assert "1,200,000 characters" in run("remember", "-", stdin=b"x" * 1_200_000).err
