@@ -40,3 +40,25 @@ def test_the_first_few_are_the_first_of_all(tmp_path: Path, share_of_ana: float,
                 for limit in (1, 2, 5, 20):
                     assert view.search_words(query(cue), Where(scope), limit, NOW) == everything[:limit]
     store.close()
+
+
+def test_vectors_of_spaces_long_not_asked_for_are_let_go_of_when_memory_runs_short(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A2: and the answer is the same when they are read again."""
+    spaces = [Scope(f"s{number}") for number in range(5)]
+    with reverie.open(tmp_path, embedder="hashing") as mind:
+        for scope in spaces:
+            mind.observe_many(({"text": f"{word} in the {scope.space}"} for word in WORDS), scope=scope)
+        mind.settle()
+        before = [[hit.score for hit in mind.recall("a piano", scope=scope, now=NOW).hits] for scope in spaces]
+        store = mind._store
+        assert isinstance(store, SqliteStore)
+
+        def held() -> list[str]:
+            return sorted(file.space for file in store._folder.each_open() if file.caches)
+
+        assert held() == ["s0", "s1", "s2", "s3", "s4"]
+        monkeypatch.setattr("reverie.store.sqlite.CACHED_BYTES", 2 * len(WORDS) * 64 * 4)
+        assert [[hit.score for hit in mind.recall("a piano", scope=scope, now=NOW).hits] for scope in spaces] == before
+        assert held() == ["s3", "s4"]

@@ -28,6 +28,7 @@ from reverie.store.sqlite.recalls import Recalls
 from reverie.store.sqlite.schema import TABLE_PLACES
 from reverie.store.sqlite.view import SqliteView, let_go_of_scopes
 
+CACHED_BYTES = 1 << 30  # of vectors, over all spaces; the one in use is held whatever its size
 LOOK_EVERY_S = 1.0  # how soon an idle process lets go of vectors that another one erased
 
 
@@ -86,8 +87,10 @@ class SqliteStore:
                     with file.reader() as connection:
                         yield SqliteView(file, connection)
                 finally:
-                    if file.caches and self._watcher is None:
-                        self._watch()
+                    if file.caches:
+                        self._trim(file)
+                        if self._watcher is None:
+                            self._watch()
 
     @contextmanager
     def writing(self, space: str, by: str, why: str, now: datetime) -> Iterator[SqliteDraft]:
@@ -202,6 +205,16 @@ class SqliteStore:
             let_go_of_scopes()
             for file in self._folder.each_open():
                 with file.caches_lock:
+                    file.caches.clear()
+
+    def _trim(self, used: SpaceFile) -> None:
+        """Let go of the vectors of spaces that were not asked for longest, while all together take too much memory."""
+        files = self._folder.each_open()
+        total = sum(cache.matrix.nbytes for file in files for cache in list(file.caches.values()))
+        for file in files:
+            if total > CACHED_BYTES and file is not used and file.caches:
+                with file.caches_lock:
+                    total -= sum(cache.matrix.nbytes for cache in file.caches.values())
                     file.caches.clear()
 
     def _watch(self) -> None:
