@@ -15,8 +15,9 @@ from reverie.doors.cli.show import CUT, visible
 from tests.doors.commands import all_commands, at_shell, run
 
 ATTACK = (
-    "pwned · 日本 \x1b[2J\x1b[38;5;201m\x1b]8;;http://evil.example\x07link\x1b]8;;\x07\x9b5m\x85\x08\x7f\r[bold red]loud[/bold red]"
-    "[link=http://evil.example]\nerror: all is lost\u202egnp.exe\u2066\u2069\u200b\u200d\u2028\ufeff\U000e0041 end"
+    "pwned · 日本 \x1b[2J\x1b[38;5;201m\x1b]8;;http://evil.example\x07link\x1b]8;;\x07\x9b5m\x85\x08\x7f\r"
+    "[bold red]loud[/bold red][link=http://evil.example]"
+    "\nerror: all is lost\u202egnp.exe\u2066\u2069\u200b\u200d\u2028\ufeff\U000e0041 end"
 )
 NAME = "A\u202enA[blink]\u200b"
 LONG = "x" * 999_990 + "\x1b[2J"
