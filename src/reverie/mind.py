@@ -399,7 +399,7 @@ class Mind:
 
     def health(self) -> upkeep.Health:
         """Look everything over, changing nothing."""
-        return upkeep.health(self._store, self.home)
+        return upkeep.health(self._store, self.home, self._now())
 
     def status(self, scope: Scope | None = None) -> upkeep.Status:
         """Count what is there."""

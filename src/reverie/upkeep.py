@@ -28,11 +28,12 @@ from reverie.learn.embed import Embedding, Progress
 from reverie.memory import check, people
 from reverie.memory.scope import Scope, visible
 from reverie.memory.trace import Commit, Memory, Sighting, Source, from_json, space_mark, split_id, to_json
-from reverie.memory.working import State
+from reverie.memory.working import State, is_stale
 from reverie.store.base import Bars, Dump, Erasure, Held, Record, Store, View, Where, key_of
 from reverie.store.in_memory import InMemoryStore
 
 FORMAT = 1
+STALE_SESSIONS = 10  # more than these are worth a warning (K16)
 PAGE = 500
 END_OF_TIME = datetime(9999, 12, 31, 23, tzinfo=UTC)  # what is loaded must leave room for what is said later
 
@@ -147,15 +148,23 @@ def status(store: Store, home: Path | None, scope: Scope | None, model: str) -> 
     return Status(None if home is None else str(home), tuple(found), model)
 
 
-def health(store: Store, home: Path | None) -> Health:
-    """Look everything over."""
+def health(store: Store, home: Path | None, now: datetime) -> Health:
+    """Look everything over (K16)."""
     checks: dict[str, str] = {}
     warnings: list[str] = []
     errors: list[str] = []
+    stale = 0
     for report in store.check():
         checks[f"space {report.space}"] = "ok" if not report.problems else report.problems[0]
         warnings += report.warnings
         errors += [f"space {report.space!r}: {problem}" for problem in report.problems]
+        if not report.problems:
+            with store.reading(report.space) as view:
+                held = view.states(Scope.owner(report.space), "working")
+            stale += sum(is_stale(state.updated_at, now) for state in held)
+    checks["sessions"] = f"{stale} whose working memory is older than a week"
+    if stale > STALE_SESSIONS:
+        warnings.append(f"{stale} sessions have working memory older than a week; reset --memory clears it")
     if home is not None:
         free = shutil.disk_usage(home).free
         checks["disk"] = f"{free / 1e9:.1f} GB free"

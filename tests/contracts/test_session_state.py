@@ -174,3 +174,17 @@ def test_people_belong_to_their_space(mind: Mind) -> None:
     mind.people.alias("1", "Ana", scope=Scope("home"))
     assert mind.people.find("Ana") == ()
     assert [person.id for person in mind.people.list(Scope("home", channel="hall", person="ben"))] == ["1"]
+
+
+def test_health_warns_of_many_sessions_whose_working_memory_went_stale(mind: Mind, clock: Clock) -> None:
+    """K16"""
+    for number in range(11):
+        mind.working(Scope(session=f"s{number}")).replace(task="wait")
+    assert mind.health().warnings == ()
+    clock.pass_(days=8)
+    health = mind.health()
+    assert health.healthy
+    assert health.checks["sessions"].startswith("11 ")
+    assert "11 sessions" in health.warnings[0]
+    mind.working(Scope(session="s0")).clear()
+    assert mind.health().warnings == ()

@@ -48,7 +48,7 @@ YOURS = """\
 import reverie
 mind = reverie.open("~/.reverie"); mind.observe("I moved to Oaxaca in May", speaker="Ana")
 print(mind.recall("where does Ana live?"))"""
-DOOR = 'reverie mcp --person ana    # the same memory for any MCP client; pip install "reverie[mcp]"'
+DOOR = "reverie mcp --person ana    # the same memory for any MCP client; needs: pip install mcp"
 
 
 class Clock:

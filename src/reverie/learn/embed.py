@@ -144,12 +144,14 @@ class Embedding:
     def catch_up(self, space: str, progress: Progress | None = None) -> int:
         """Embed all that lacks vectors in a space, and return how many memories that were, whoever did it."""
         made, total = 0, self._count(space)
-        while (step := self._turn(space)) != 0:
-            made = made + step if step else max(made, total - self._count(space))
-            if progress is not None:
-                progress(made, max(made, total))
-            if step is None and not self.lacks(space):
-                break
+        is_done = False
+        while not is_done:
+            step = self._turn(space)
+            done = made + step if step else max(made, total - self._count(space))
+            is_done = step == 0 or (step is None and not self.lacks(space))
+            if progress is not None and done > made:
+                progress(done, max(done, total))
+            made = done
         return made
 
     def settle(self, timeout_s: float | None) -> Settled:

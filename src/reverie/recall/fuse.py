@@ -9,7 +9,7 @@ above 0.2 on chats between real people. Nothing here reads a text or knows where
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple
 
@@ -52,17 +52,16 @@ WEIGHTINGS = {
 }
 
 
-class Candidate(NamedTuple):
-    """What one candidate got from each way of looking, between 0 and 1; None where it was not found that way."""
-
-    key: int
-    words: float | None
-    meaning: float | None
-    base: float
-
-
 @dataclass(frozen=True, slots=True)
-class Ranked:
+class Fused:
+    """What the ways of looking found, each on a scale from 0 to 1, and together in `base`, the best first."""
+
+    words: Mapping[int, float]
+    meaning: Mapping[int, float]
+    base: Mapping[int, float]
+
+
+class Ranked(NamedTuple):
     """A candidate in its place, with what moved it there."""
 
     outline: Outline
@@ -71,7 +70,7 @@ class Ranked:
     neighbours: float | None
     score: float
     holds: bool
-    boosts: Mapping[str, float] = field(hash=False)
+    boosts: Mapping[str, float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,43 +83,45 @@ class Asked:
     role: str | None = None
 
 
-def candidates(
-    words: Mapping[int, float], meaning: Mapping[int, float], lowest: float, weighting: Weighting, share: float
-) -> list[Candidate]:
-    """Return all that was found either way, the best first; `share` is what of the weight of meaning applies.
+def fuse(words: Mapping[int, float], meaning: Mapping[int, float], lowest: float, weighting: Weighting, share: float) -> Fused:
+    """Bring both on one scale and add them up; `share` is what of the weight of meaning applies.
 
     What has no vector yet is judged by its words alone.
     """
-    best_words = max(words.values(), default=0.0) or 1.0
+    best = max(words.values(), default=0.0) or 1.0
     spread = (max(meaning.values(), default=0.0) - lowest) or 1.0
     total = weighting.words + share * weighting.meaning
     by_words, by_meaning = weighting.words / total, share * weighting.meaning / total
-    found = []
-    for key, cosine in meaning.items():
-        meant = (cosine - lowest) / spread
-        said = words.get(key)
-        if said is None:
-            found.append(Candidate(key, None, meant, by_meaning * meant))
-        else:
-            said /= best_words
-            found.append(Candidate(key, said, meant, by_words * said + by_meaning * meant))
-    found += [Candidate(key, said / best_words, None, said / best_words) for key, said in words.items() if key not in meaning]
-    found.sort(key=lambda one: (-one.base, one.key))
-    return found
+    said = {key: score / best for key, score in words.items()}
+    meant = {key: (cosine - lowest) / spread for key, cosine in meaning.items()}
+    base = {key: by_meaning * score for key, score in meant.items()}
+    for key, score in said.items():
+        base[key] = base[key] + by_words * score if key in base else score
+    order = sorted(base, key=lambda key: (-base[key], key))
+    return Fused(said, meant, {key: base[key] for key in order})
+
+
+def beside(around: Mapping[int, tuple[int | None, int | None]], base: Mapping[int, float]) -> dict[int, float]:
+    """Return for turns and for the candidates before and after them the better score of their neighbours."""
+    best: dict[int, float] = {}
+    for key, both in around.items():
+        for near in both:
+            if near in base:
+                best[key] = max(best.get(key, 0.0), base[near])
+                best[near] = max(best.get(near, 0.0), base[key])
+    return best
 
 
 def rank(
-    head: Sequence[Candidate],
+    found: Fused,
     outlines: Sequence[Outline],
-    around: Mapping[int, tuple[int | None, int | None]],
-    base: Mapping[int, float],
+    beside: Mapping[int, float],
     asked: Asked,
     weighting: Weighting,
 ) -> list[Ranked]:
     """Return the candidates in their final order: what still holds first, then by score."""
-    near = {key: max((base.get(one, 0.0) for one in both if one is not None), default=0.0) for key, both in around.items()}
-    boosts = [_boosts(outline, near.get(outline.key, 0.0), asked, weighting) for outline in outlines]
-    scores = [one.base + sum(got.values()) for one, got in zip(head, boosts, strict=True)]
+    boosts = [_boosts(outline, beside.get(outline.key, 0.0), asked, weighting) for outline in outlines]
+    scores = [found.base[outline.key] + sum(got.values()) for outline, got in zip(outlines, boosts, strict=True)]
     sessions: dict[tuple[str | None, str], float] = {}
     for outline, score in zip(outlines, scores, strict=True):
         if outline.session is not None:
@@ -128,13 +129,13 @@ def rank(
             sessions[place] = max(sessions.get(place, 0.0), score)
     low, high = min(sessions.values(), default=0.0), max(sessions.values(), default=0.0)
     ranked = []
-    for one, outline, got, score in zip(head, outlines, boosts, scores, strict=True):
+    for outline, got, score in zip(outlines, boosts, scores, strict=True):
         if outline.session is not None and high > low:
             got["session"] = weighting.session * (sessions[outline.channel, outline.session] - low) / (high - low)
             score += got["session"]
-        named = {name: round(value, 4) for name, value in got.items() if value}
         holds = outline.valid_until is None or outline.valid_until > asked.now
-        ranked.append(Ranked(outline, one.words, one.meaning, near.get(outline.key) or None, score, holds, named))
+        key = outline.key
+        ranked.append(Ranked(outline, found.words.get(key), found.meaning.get(key), beside.get(key), score, holds, got))
     ranked.sort(key=lambda one: (not one.holds, -one.score, one.outline.key))
     return ranked
 

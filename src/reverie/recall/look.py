@@ -1,7 +1,7 @@
 """A recall from end to end: look by words and by meaning, fuse, gate, and build only what is returned.
 
-Candidates are the best `WIDE` by each way of looking, in a small space all there is; unless `strict`, none is dropped for
-being weak. What has no vector yet is judged by its words. Recall writes nothing.
+Candidates are the best few hundred by each way of looking, in a small space all there is; unless `strict`, none is dropped
+for being weak. What has no vector yet is judged by its words. Recall writes nothing.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import islice
 from typing import TYPE_CHECKING, Protocol
 
 from reverie.errors import BadInput
@@ -24,8 +25,8 @@ from reverie.store.base import Near, Outline, View, Where, unit
 if TYPE_CHECKING:
     from reverie.store.base import Floats
 
-WIDE = 300
-HEAD = 120
+WIDE, WIDER = 100, 500  # candidates by words, each of which costs time, and by meaning, which hardly do
+HEAD = 60
 SHORTEST = 3  # characters of a question that has a meaning (C2)
 UNSPACED = ("zh", "ja", "ko", "th", "lo", "my", "km")  # an embedder that does not know these sees noise
 _FIRST_PERSON = re.compile(r"\b(i|i'm|i've|my|me|mine|yo|mi|mis|me)\b", re.IGNORECASE)
@@ -90,14 +91,14 @@ def recall(
     share = _share(text, meaning, weighting)
     near = Near([])
     if meaning is not None and share:
-        near = view.search_vectors(meaning.vector, meaning.model, "turn", where, wide, list(by_words))
+        near = view.search_vectors(meaning.vector, meaning.model, "turn", where, max(limit, WIDER), list(by_words))
     by_meaning = {match.key: match.score for match in near.matches}
-    found = fuse.candidates(by_words, by_meaning, near.lowest, weighting, share)
-    head = found[: max(4 * limit, HEAD)]
-    keys = [one.key for one in head]
-    outlines = view.outlines(keys)
+    found = fuse.fuse(by_words, by_meaning, near.lowest, weighting, share)
+    head = list(islice(found.base, max(4 * limit, HEAD)))
+    beside = fuse.beside(view.around(head, where), found.base)
+    outlines = view.outlines(list(dict.fromkeys((*head, *beside))))
     asked = Asked(now, where.scope.channel, *_named(text, outlines))
-    ranked = fuse.rank(head, outlines, view.around(keys, where), {one.key: one.base for one in found}, asked, weighting)
+    ranked = fuse.rank(found, outlines, beside, asked, weighting)
     near_by = {one.outline.key: one.neighbours for one in ranked if one.neighbours}
     places = _places(by_words), _places(by_meaning), _places(near_by)
     arms = _arms(meaning if share else None, view, where)
@@ -138,7 +139,7 @@ def _gated(
         score = min(1.0, certainty * max(0.0, one.score) / top) if top > 0 else 0.0
         why = Why(
             _arm(places[0], one, one.words), _arm(places[1], one, one.meaning), None, _arm(places[2], one, one.neighbours),
-            matched, one.boosts,
+            matched, {name: round(value, 4) for name, value in one.boosts.items() if value},
         )  # fmt: skip
         hits.append(Hit(memory, score, one.holds, memory.source.place, why))
     if not hits:

@@ -33,7 +33,12 @@ def look(view: View, cue: Query, where: Where, limit: int, now: datetime) -> dic
 
 def matched(cue: Query, memory: Memory) -> tuple[str, ...]:
     """Return the words of the cue that a memory has."""
-    return tuple(_times(cue, _forms(cue), _terms(memory)))
+    had = set(terms(indexed_text(memory)[:READ]))
+    return tuple(
+        word.text
+        for word in cue.words
+        if not had.isdisjoint(word.variants) or (word.prefixes and any(term.startswith(word.prefixes) for term in had))
+    )
 
 
 def rarity(view: View, cue: Query, where: Where) -> dict[str, float]:

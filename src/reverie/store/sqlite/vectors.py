@@ -99,7 +99,7 @@ class Cache:
         v, audience, added, retired, kind = self.columns[:, : self.size]
         tests = [] if at is None else [added <= at, retired > at]
         tests += [] if audiences is None else [np.isin(audience, np.fromiter(audiences, np.int64), kind="table")]
-        tests += [] if kinds is None else [np.isin(kind, [KINDS.index(one) for one in kinds], kind="table")]
+        tests += [] if kinds is None else [np.isin(kind, np.array([KINDS.index(one) for one in kinds], np.int64), kind="table")]
         tests += [] if allowed is None else [np.isin(v, list(allowed))]
         rows = np.flatnonzero(np.logical_and.reduce(tests)) if tests else np.arange(self.size)
         if not len(rows):
