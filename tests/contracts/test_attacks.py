@@ -347,7 +347,7 @@ def test_a_space_called_disk_has_a_line_of_its_own_in_the_health_report(mind: Mi
     mind.observe("hello there", scope=Scope("disk"))
     checks = mind.health().checks
     assert "ok" in [checks[name] for name in checks if "disk" in name]
-    assert len(checks) == (1 if mind.home is None else 2)
+    assert len(checks) == (2 if mind.home is None else 3)
 
 
 def test_calls_by_position_mean_what_the_written_order_says(mind: Mind, clock: Clock) -> None:

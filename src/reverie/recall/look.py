@@ -10,7 +10,6 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from itertools import islice
 from typing import TYPE_CHECKING, Protocol
 
 from reverie.errors import BadInput
@@ -94,7 +93,7 @@ def recall(
         near = view.search_vectors(meaning.vector, meaning.model, "turn", where, max(limit, WIDER), list(by_words))
     by_meaning = {match.key: match.score for match in near.matches}
     found = fuse.fuse(by_words, by_meaning, near.lowest, weighting, share)
-    head = list(islice(found.base, max(4 * limit, HEAD)))
+    head = list(found.base)[: max(4 * limit, HEAD)]
     beside = fuse.beside(view.around(head, where), found.base)
     outlines = view.outlines(list(dict.fromkeys((*head, *beside))))
     asked = Asked(now, where.scope.channel, *_named(text, outlines))

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -115,7 +114,7 @@ class Cache:
             for key, score in zip(v[some].tolist(), scores[some].tolist(), strict=True):
                 best.setdefault(key, score)
             wanted = min(len(scores), 4 * wanted) if len(best) < limit and wanted < len(scores) else 0
-        found = dict(islice(best.items(), limit))
+        found = dict(list(best.items())[:limit])
         asked: dict[int, float] = {}
         for row in np.flatnonzero(np.isin(v, np.asarray(also, np.int64), kind="table")).tolist() if also else ():
             key, score = int(v[row]), float(scores[row])
