@@ -376,3 +376,26 @@ def test_what_somebody_placed_in_an_audience_of_others_is_not_joined_with_their_
     edited = mind.observe("my own line, edited", scope=ana, message_id="7")
     assert (edited.id, edited.version) == (real.id, 2)
     assert mind.get(forged.id).text == "a forged line"
+
+
+def test_a_question_in_words_that_only_the_erased_had_is_not_kept_for_those_who_could_see_it(mind: Mind) -> None:
+    """R8, R6: nor does anybody else learn from it that there was anything to erase."""
+    ana, luis = Scope(person="ana"), Scope(person="luis")
+    mind.observe("the clinic called about the biopsy on the hill", scope=ana)
+    mind.observe("the cat sat on the wall", scope=ana)
+    mind.observe("good morning to you", scope=luis)
+    before = mind.recall("any news of the biopsy?", scope=ana)
+    assert "biopsy" in str(mind.why(before.id, scope=ana))
+    mind.erase(query="biopsy", scope=ana)
+    for scope in (ana, Scope.owner()):
+        asked = mind.recall("any news of the biopsy?", scope=scope)
+        with pytest.raises(NotFound, match="no recall"):
+            mind.why(asked.id, scope=scope)
+    with pytest.raises(NotFound, match="no recall"):
+        mind.why(before.id)
+    outside = mind.recall("any news of the biopsy?", scope=luis)
+    assert "biopsy" in str(mind.why(outside.id, scope=luis))
+    assert mind.why(mind.recall("where is the cat on the hill?", scope=luis).id, scope=luis)
+    assert mind.why(mind.recall("where is the cat?", scope=ana).id, scope=ana).hits
+    mind.observe("my own biopsy went well", scope=ana)
+    assert mind.why(mind.recall("any news of the biopsy?", scope=ana).id, scope=ana).hits

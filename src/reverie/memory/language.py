@@ -199,6 +199,11 @@ def query(text: str) -> Query:
     return Query(telling or tuple(words.values()))
 
 
+def telling(text: str) -> frozenset[str]:
+    """Return the terms of the words of a text that say what it is about: stop words only when it has nothing else."""
+    return frozenset(variant for word in query(text).words for variant in word.variants)
+
+
 def let_go_of_words() -> None:
     """Empty what is kept of words that were met; after an erase, in every process."""
     for kept in (_taken_apart, _terms_of, _variants):

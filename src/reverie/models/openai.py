@@ -47,7 +47,7 @@ class OpenAI:
         scale: tuple[float, float] = (0.1, 0.6),
     ) -> None:
         if find_spec("httpx2") is None:
-            raise BadInput(f'embedder openai:{model} needs an HTTP client: pip install "reverie[openai]"')
+            raise BadInput(f"embedder openai:{model} needs an HTTP client: pip install httpx2")
         if not model.strip():
             raise BadInput("the embedder names no model; write openai:MODEL, such as openai:text-embedding-3-small")
         if timeout_s <= 0 or tries < 1:

@@ -89,7 +89,9 @@ def fuse(words: Mapping[int, float], meaning: Mapping[int, float], lowest: float
     What has no vector yet is judged by its words alone.
     """
     best = max(words.values(), default=0.0) or 1.0
-    spread = (max(meaning.values(), default=0.0) - lowest) or 1.0
+    nearest = max(meaning.values(), default=0.0)
+    lowest = lowest if lowest < nearest else nearest - 1.0  # alone, a memory is the nearest there is
+    spread = nearest - lowest
     total = weighting.words + share * weighting.meaning
     by_words, by_meaning = weighting.words / total, share * weighting.meaning / total
     said = {key: score / best for key, score in words.items()}

@@ -13,7 +13,7 @@ from datetime import datetime
 from reverie.errors import BadInput, Conflict, NotFound
 from reverie.learn import revise
 from reverie.memory import check
-from reverie.memory.scope import Scope, visible
+from reverie.memory.scope import Scope, meet, visible
 from reverie.memory.trace import Memory, new_tail, space_mark
 from reverie.memory.working import State, place_of
 from reverie.store.base import Draft, Store, View, Where
@@ -63,7 +63,8 @@ def propose(store: Store, verb: str, id: str, reason: str | None, here: Scope, b
                 return []
         name = f"p-{space_mark(here.space)}-{new_tail(now)}"
         value = {"verb": verb, "memory": id, "version": memory.version, "reason": reason, "by": by}
-        state = State(KIND, place_of(here), name, value, now)
+        place = meet((memory.audience, place_of(here))) or memory.audience  # it tells of the memory, and may quote who proposes
+        state = State(KIND, place, name, value, now)
         made.append(_shown(state, memory))
         return [state]
 

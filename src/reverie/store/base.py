@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence, Set
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from reverie.errors import BadInput, Erased
 from reverie.memory import check
-from reverie.memory.language import Query, fold, query_words
+from reverie.memory.language import Query, fold, query_words, telling
 from reverie.memory.scope import Scope, visible, within
 from reverie.memory.trace import Commit, Memory, Sighting, upsert_key
 from reverie.memory.working import State
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float32]
 
 GRAINS = ("turn", "window")
+OWNER = "*"  # in place of readers: who sees all
 NAMELESS = "someone"  # whose commits those of an erased person become
 
 # Every place that may hold a text, or something made from it. Whoever adds one adds it here, to the erase of each
@@ -488,10 +489,18 @@ def barred_by(secret: bytes, memory: Memory) -> list[bytes]:
     What was erased in private bars nobody outside, or a refusal would tell them that it had been said.
     """
     own = memory.audience
-    parts = [part for part in ("channel", "session", "person") if getattr(own, part) is not None]
+    return _marks(secret, memory, [audience for audience in _wider(own) if within(own, audience)])
+
+
+def _wider(scope: Scope) -> list[Scope]:
+    """Return a scope with any of its parts left out."""
+    parts = [part for part in ("channel", "session", "person") if getattr(scope, part) is not None]
     subsets = chain.from_iterable(combinations(parts, size) for size in range(len(parts) + 1))
-    wider = (replace(own, **dict.fromkeys(dropped)) for dropped in subsets)  # type: ignore[arg-type]
-    return _marks(secret, memory, [audience for audience in wider if within(own, audience)])
+    return [replace(scope, **dict.fromkeys(dropped)) for dropped in subsets]  # type: ignore[arg-type]
+
+
+def _readers(audience: Scope) -> str:
+    return repr((audience.channel, audience.session, audience.person))
 
 
 def person_tombstone(secret: bytes, person: str) -> bytes:
@@ -499,9 +508,24 @@ def person_tombstone(secret: bytes, person: str) -> bytes:
     return _mac(secret, "person", person)
 
 
-def word_tombstones(secret: bytes, words: Iterable[str]) -> set[bytes]:
-    """Return the marks of words that went with an erase; a question that has one of them is not kept for `why`."""
-    return {_mac(secret, "word", word) for word in words}
+def word_tombstones(secret: bytes, memory: Memory, lost: set[str]) -> set[bytes]:
+    """Return the marks of the words that went with a memory, each for its readers and for the owner of the space."""
+    words = telling(indexed_text(memory)) & lost
+    return {_mac(secret, "word", readers + word) for readers in (_readers(memory.audience), OWNER) for word in words}
+
+
+def asks_for_erased(secret: bytes, view: View, recalled: Recalled, marks: Set[bytes]) -> bool:
+    """Tell whether a question has words that only the erased had: it is not kept, or the file would hold them again.
+
+    Only who could see the erased is affected, or what is kept would tell others that it had been said.
+    """
+    if not marks:
+        return False
+    scope = recalled.scope
+    readers = [OWNER] if scope.sees_all else [_readers(one) for one in _wider(scope) if visible(one, scope)]
+    words = [word for word in telling(recalled.question) if any(_mac(secret, "word", who + word) in marks for who in readers)]
+    said_again = view.counts(words, Where(scope, ever=True))[1] if words else {}
+    return any(not said_again[word] for word in words)
 
 
 @dataclass(frozen=True, slots=True)
@@ -524,7 +548,7 @@ def _marks(secret: bytes, memory: Memory, audiences: list[Scope]) -> list[bytes]
     marks = [_mac(secret, "id", memory.id)] if memory.id else []
     folded = fold(memory.text) if len(query_words(memory.text)) >= 3 else None
     for audience in audiences:
-        readers = repr((audience.channel, audience.session, audience.person))
+        readers = _readers(audience)
         if memory.message_id:
             marks.append(_mac(secret, "message", readers + memory.message_id))
         if folded:

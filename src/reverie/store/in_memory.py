@@ -44,6 +44,7 @@ from reverie.store.base import (
     View,
     Where,
     asked_from,
+    asks_for_erased,
     barred_by,
     check_vectors,
     concerns,
@@ -523,8 +524,9 @@ class InMemoryStore:
                 del self._recalls[next(iter(self._recalls))]
 
     def _asks_for_erased(self, recalled: Recalled) -> bool:
-        marks = word_tombstones(self._secret, language.terms(recalled.question))
-        return not marks.isdisjoint(self._space(recalled.scope.space).tombstones)
+        space = recalled.scope.space
+        kept = self._space(space)
+        return asks_for_erased(self._secret, InMemoryView(space, kept), recalled, kept.tombstones)
 
     def recalled(self, id: str) -> Recalled | None:
         return self._recalls.get(id)
@@ -577,7 +579,8 @@ class InMemoryStore:
             commit = InMemoryDraft(space, kept, self._secret, asked_by, "erased", now).begin()
             left = {term for record in kept.records for term in language.terms(indexed_text(record.memory))}
             lost = {term for record in going for term in language.terms(indexed_text(record.memory))} - left
-            kept.tombstones |= word_tombstones(self._secret, lost)
+            for record in going:
+                kept.tombstones |= word_tombstones(self._secret, record.memory, lost)
             self._spaces[space] = kept
             self._recalls = {
                 id: recalled

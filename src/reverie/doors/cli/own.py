@@ -186,7 +186,7 @@ def _memories(call: Call, embedder: str) -> list[Check]:
     with call.mind(embedder) as mind:
         health, status = mind.health(), mind.status()
     errors = [Check("error", False, error) for error in health.errors]
-    checks = [Check(name, None if name == "disk" else said == "ok", said) for name, said in health.checks.items()]
+    checks = [Check(name, said == "ok" if name.startswith("space ") else None, said) for name, said in health.checks.items()]
     waiting = sum(space.pending or 0 for space in status.spaces)
     vectors = (
         f"{some(waiting, 'memory')} without a vector; reverie reindex makes them" if waiting else "every memory has its vector"
@@ -310,7 +310,7 @@ def mcp(call: Call, given: dict[str, Any]) -> int:
     if call.owner:
         raise BadInput("a model never sees with the owner's eyes; leave out --owner, or name a --person")
     if find_spec("mcp") is None:
-        sys.stderr.write('error: the MCP door needs one more package: pip install "reverie[mcp]"\n')
+        sys.stderr.write("error: the MCP door needs one more package: pip install mcp\n")
         return FAILED
     from reverie.doors import mcp
 

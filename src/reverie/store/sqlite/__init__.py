@@ -18,7 +18,7 @@ from reverie.memory.language import fold
 from reverie.memory.scope import Scope
 from reverie.memory.trace import space_mark
 from reverie.memory.working import State
-from reverie.store.base import PLACES, Bars, Dump, Entries, Erasure, Recalled, Report, Swept, Vector, View, word_tombstones
+from reverie.store.base import PLACES, Bars, Dump, Entries, Erasure, Recalled, Report, Swept, Vector, View, asks_for_erased
 from reverie.store.in_memory import InMemoryStore
 from reverie.store.sqlite import erase
 from reverie.store.sqlite.commit import SqliteDraft
@@ -152,10 +152,9 @@ class SqliteStore:
                 if isinstance(view, SqliteView):
                     known = set(view.known({id for recalled in here for id in recalled.ids}))
                     marks = {mark for (mark,) in view.rows("SELECT mark FROM tombstones")}
-            for recalled in here:
-                asked = word_tombstones(self.ledger.secret, language.terms(recalled.question)) if marks else set()
-                if not known.issuperset(recalled.ids) or not marks.isdisjoint(asked):
-                    found.add(recalled.id)
+                for recalled in here:
+                    if not known.issuperset(recalled.ids) or asks_for_erased(self.ledger.secret, view, recalled, marks):
+                        found.add(recalled.id)
         return found
 
     def alone(self, task: str) -> AbstractContextManager[bool]:

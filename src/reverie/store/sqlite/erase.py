@@ -171,8 +171,7 @@ def _take_out(draft: SqliteDraft, erasure: Erasure) -> set[bytes]:
         draft.rows(f"INSERT INTO {table}({table}) VALUES('optimize')")
     draft.rows("UPDATE meta SET value = value + 1 WHERE name = 'epoch'")
     lost = words - vocabulary(draft)
-    marks = word_tombstones(draft.secret, lost)
-    for mark in sorted(marks):
+    for mark in sorted({mark for record in going for mark in word_tombstones(draft.secret, record.memory, lost)}):
         draft.rows("INSERT OR IGNORE INTO tombstones VALUES(?)", (mark,))
     return needles | {raw for term in lost if len(raw := term.encode()) >= 6}
 
