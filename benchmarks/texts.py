@@ -3,6 +3,8 @@
 Half of the words are English function words; the rest are a few thousand made-up ones in several inflections, names,
 and numbers. Frequencies fall as 1 / (rank + shift), so that a handful of words is in every fifth turn and most are rare:
 what a full text search has to do hangs on that. The same seed gives the same talk.
+
+For an embedder there is chatter of everyday words only: it cuts made-up ones into pieces, and would take twice as long.
 """
 
 from __future__ import annotations
@@ -23,6 +25,18 @@ FUNCTION_WORDS = _listed(
     "the to and I a of it that you in is was my for on with we but so have at this be just not are if me they as"
     " all about can what do from there or when will out up then he she been had would more who how your our some"
     " than her his them other after because only very here over still where before should could did were has"
+)
+EVERYDAY_WORDS = _listed(
+    "time day people work week house family friend dinner lunch morning night weekend trip train flight hotel ticket beach"
+    " mountain garden kitchen dog cat car bike phone book movie music song game team school class teacher student job boss"
+    " office meeting project report email plan idea problem question answer story news picture birthday party gift wedding"
+    " doctor hospital medicine sleep coffee tea bread soup pizza cake money price bank rent shop store market street city"
+    " village country summer winter spring rain snow weather sister brother mother father daughter son baby neighbour guitar"
+    " piano painting dance running swimming football yoga hiking camping language Spanish English red blue green small big"
+    " old new good bad happy tired busy late early long short easy hard nice great funny strange beautiful called went came"
+    " made took gave found lost bought sold started finished learned forgot remembered visited moved lived worked cooked"
+    " cleaned fixed broke planned decided tried hoped wanted needed loved liked think know see feel maybe really today"
+    " tomorrow yesterday tonight always never often again already together outside"
 )
 OPENERS = (  # {} is a name
     "what did {} say about", "when did {} talk about the", "where is the", "who told us about", "do you remember the",
@@ -119,3 +133,22 @@ class Talk:
                 f"{chance.randint(1, 9)}.{chance.randint(0, 99):02d}",
             )
         )
+
+
+class Chatter:
+    """A source of chat messages in everyday words, most of them short."""
+
+    def __init__(self, seed: int = 7) -> None:
+        self._random = random.Random(seed)
+
+    def lines(self, count: int) -> list[Line]:
+        """Return the next messages, of five to forty words."""
+        chance = self._random
+        found = []
+        for _ in range(count):
+            words = [
+                chance.choice(FUNCTION_WORDS if place % 2 else EVERYDAY_WORDS)
+                for place in range(round(chance.triangular(5, 40, 10)))
+            ]
+            found.append(Line(chance.choice(NAMES), f"{' '.join(words).capitalize()}{chance.choice('....!?')}"))
+        return found

@@ -1,13 +1,15 @@
 """Vectors: exact, per model and grain, gone with the text they were made of (C2, R8)."""
 
 import math
+import random
 from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 
 from reverie import BadInput, Scope
-from reverie.store.base import Erasure, Store, Vector, Where
-from tests.contracts.worlds import START, add, owner
+from reverie.store.base import Erasure, Store, Vector, View, Where
+from tests.contracts.worlds import KINDS, START, add, owner, store_of
 
 HALF = 2e-3  # a store may keep half floats
 
@@ -212,3 +214,136 @@ def test_a_vector_without_length_is_near_nothing(store: Store) -> None:
     store.put_vectors("default", "m", [Vector(a, 1, "turn", (0.0, 0.0))])
     assert near(store, (1.0, 0.0)) == [("mute", 0.0)]
     assert near(store, (0.0, 0.0)) == [("mute", 0.0)]
+
+
+def test_others_that_are_asked_for_come_after_the_nearest_and_the_lowest_is_of_all_that_were_looked_at(store: Store) -> None:
+    a, b, c, d = told(store, "east", "north-east", "north", "west")
+    angles = {a: 0.0, b: 0.8, c: 1.6, d: 3.1}
+    store.put_vectors("default", "m", [Vector(id, 1, "turn", (math.cos(x), math.sin(x))) for id, x in angles.items()])
+    with store.reading("default") as view:
+        keys = {memory.text: key for key in all_keys(view) for memory in view.fetch([key])}
+
+        def found(also: Sequence[int], where: Where | None = None) -> tuple[list[str], float]:
+            near = view.search_vectors((1.0, 0.0), "m", "turn", where or owner(), 2, also)
+            return [memory.text for memory in view.fetch([match.key for match in near.matches])], near.lowest
+
+        assert found(())[0] == ["east", "north-east"]
+        assert found(())[1] == pytest.approx(-1, abs=HALF)
+        assert found([keys["west"]])[0] == ["east", "north-east", "west"]
+        assert found([keys["east"], keys["west"], keys["north"]])[0][:2] == ["east", "north-east"]
+        assert set(found([keys["east"], keys["west"], keys["north"]])[0]) == set(keys)
+        assert found([keys["west"], 10**9])[0] == ["east", "north-east", "west"]
+        assert found([keys["west"]], Where(Scope.owner(), kinds=("turn",))) == ([], 0.0)
+
+
+def test_neither_what_is_asked_for_nor_the_lowest_tells_of_what_may_not_be_seen(store: Store) -> None:
+    """R6"""
+    with store.writing("default", "owner", "test", START) as draft:
+        a, b = add(draft, "for all"), add(draft, "for Ana", audience=Scope(person="ana"))
+    store.put_vectors("default", "m", [Vector(a, 1, "turn", (1.0, 1.0)), Vector(b, 1, "turn", (-1.0, 0.0))])
+    with store.reading("default") as view:
+        near = view.search_vectors((1.0, 0.0), "m", "turn", Where(Scope()), 5, all_keys(view))
+        assert [memory.text for memory in view.fetch([match.key for match in near.matches])] == ["for all"]
+        assert near.lowest == pytest.approx(math.sqrt(0.5), abs=HALF)
+
+
+def test_only_what_a_question_is_about_is_said_to_lack_its_vector(store: Store) -> None:
+    """R6"""
+    with store.writing("default", "owner", "test", START) as draft:
+        a, _ = add(draft, "for all"), add(draft, "for Ana", audience=Scope(person="ana"))
+    with store.writing("default", "owner", "test", START) as draft:
+        gone = add(draft, "no longer believed")
+    with store.writing("default", "owner", "test", START) as draft:
+        draft.retire(gone)
+    store.put_vectors("default", "m", [Vector(a, 1, "turn", (1.0, 1.0))])
+    with store.reading("default") as view:
+        assert (view.lacking("m"), view.lacking("other")) == (2, 3)
+        asked = (Scope(), Scope(person="ana"), Scope(person="luis"), Scope(channel="hall", person="ana"), Scope.owner())
+        assert [view.lacks("m", Where(scope)) for scope in asked] == [False, True, False, False, True]
+        assert view.lacks("m", Where(Scope(), at=view.last_seq() - 1))
+        assert not view.lacks("m", Where(Scope(), at=1))
+        assert view.lacks("m", Where(Scope(), retired=True))
+        assert not view.lacks("m", Where(Scope(person="ana"), kinds=("turn",)))
+
+
+def test_a_window_is_no_vector_of_the_text_itself(store: Store) -> None:
+    (a,) = told(store, "seen through a window")
+    store.put_vectors("default", "m", [Vector(a, 1, "window", (1.0, 0.0))])
+    with store.reading("default") as view:
+        assert [memory.id for memory in view.without_vectors("m", None)] == [a]
+        assert view.lacks("m", owner())
+
+
+def test_the_vectors_of_other_models_can_be_dropped(store: Store) -> None:
+    a, b = told(store, "one", "two")
+    for model in ("old", "older", "new"):
+        store.put_vectors("default", model, [Vector(id, 1, "turn", (1.0, 0.0)) for id in (a, b)])
+    assert store.drop_vectors("default", "new") == 4
+    assert near(store, (1.0, 0.0), model="old") == near(store, (1.0,), model="older") == []
+    assert names(near(store, (1.0, 0.0), model="new")) == ["one", "two"]
+    with store.reading("default") as view:
+        assert (view.lacking("new"), view.lacking("old")) == (0, 2)
+    assert (store.drop_vectors("default", "new"), store.drop_vectors("nowhere", "new")) == (0, 0)
+    store.put_vectors("default", "old", [Vector(a, 1, "turn", (1.0, 0.0, 0.0))])
+    assert names(near(store, (1.0, 0.0, 0.0), model="old")) == ["one"]
+    assert store.spaces() == ["default"]
+
+
+def test_a_vector_has_to_be_a_list_of_numbers_however_large(store: Store) -> None:
+    (a,) = told(store, "far out")
+    store.put_vectors("default", "m", [Vector(a, 1, "turn", (1e300, 0.0))])
+    assert near(store, (1e-300, 0.0))[0][1] == pytest.approx(1, abs=HALF)
+    for values in ("ab", ("x", "y"), (None, {}), object()):
+        with pytest.raises(BadInput, match="list of numbers"):
+            near(store, values)  # type: ignore[arg-type]
+
+
+def test_one_at_a_time_is_at_a_task_and_who_was_turned_away_changes_nothing(store: Store) -> None:
+    with store.alone("embedding") as first, store.alone("embedding") as second, store.alone("other") as third:
+        assert (first, second, third) == (True, False, True)
+    with store.alone("embedding") as again:
+        assert again
+
+
+def all_keys(view: View) -> list[int]:
+    return [match.key for match in view.newest(Where(Scope.owner(view.space)), 1_000)]
+
+
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.stress) for seed in range(1, 40))])
+def test_every_store_knows_the_same_of_what_lacks_its_vectors(seed: int, tmp_path: Path) -> None:
+    """Whatever is added, changed, retired, erased, embedded and dropped in whatever order."""
+    stores = {kind: store_of(kind, tmp_path / kind) for kind in KINDS}
+    chance = random.Random(seed)
+    ids: dict[str, list[str]] = {kind: [] for kind in KINDS}  # the same memories under each store's own ids
+    for step in range(120):
+        act = chance.choice(("add", "add", "change", "retire", "erase", "embed", "embed", "embed some", "drop"))
+        place, model, some = chance.randrange(max(1, len(ids["memory"]))), chance.choice("mn"), chance.random()
+        for kind, store in stores.items():
+            if act == "add":
+                ids[kind] += told(store, *(f"text {step} {number}" for number in range(1 + step % 3)))
+            elif act == "drop":
+                store.drop_vectors("default", model)
+            elif act in ("embed", "embed some"):
+                with store.reading("default") as view:
+                    lacking = view.without_vectors(model, None if act == "embed" else 3)
+                kept = lacking[: 1 + int(some * len(lacking))]
+                store.put_vectors("default", model, [Vector(one.id, one.version, "turn", (1.0, some)) for one in kept])
+            elif ids[kind] and act == "erase":
+                erase(store, ids[kind].pop(place))
+            elif ids[kind]:
+                with store.writing("default", "owner", "test", START) as draft:
+                    last = draft.history(ids[kind][place], Scope.owner())[-1]
+                    if act == "change":
+                        draft.add(last)
+                    elif last.retired_at is None:
+                        draft.retire(last.id)
+        known = []
+        for store in stores.values():
+            with store.reading("default") as view:
+                left = {model: view.without_vectors(model, None) for model in "mn"}
+                assert all(view.lacking(model) == len(found) for model, found in left.items())
+                assert all(view.lacks(model, Where(Scope.owner(), ever=True)) == bool(left[model]) for model in "mn")
+                known.append({model: [(one.text, one.version) for one in found] for model, found in left.items()})
+        assert known[0] == known[1], (step, act)
+    for store in stores.values():
+        store.close()

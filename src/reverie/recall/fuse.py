@@ -108,7 +108,7 @@ def beside(around: Mapping[int, tuple[int | None, int | None]], base: Mapping[in
     best: dict[int, float] = {}
     for key, both in around.items():
         for near in both:
-            if near in base:
+            if near is not None and near in base:
                 best[key] = max(best.get(key, 0.0), base[near])
                 best[near] = max(best.get(near, 0.0), base[key])
     return best

@@ -1,23 +1,14 @@
 """How sure a recall is: is any of it about what was asked?
 
 Min–max scores cannot tell, since something is always best. So the gate looks at what they lose: the share of the question's
-words that the best hits have, each counted by how rare it is here, and the best cosine on the embedder's own scale.
+words that the best hits have, and the best cosine on the embedder's own scale. (Counting rare words more was tried: it tells
+questions about something else less well.)
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-
 HIGH, MEDIUM, LOW = 0.75, 0.4, 0.1
 STRICT = 0.5
-
-
-def share_of_words(matched: Iterable[str], rarity: Mapping[str, float]) -> float:
-    """Return how much of the question a memory has, 0 to 1: by count, and by how rare each word is here, in equal parts."""
-    if not rarity:
-        return 0.0
-    had = [rarity[word] for word in matched]
-    return (len(had) / len(rarity) + sum(had) / sum(rarity.values())) / 2
 
 
 def likeness(cosine: float, scale: tuple[float, float]) -> float:

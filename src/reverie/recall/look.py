@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from reverie.store.base import Floats
 
 WIDE, WIDER = 100, 500  # candidates by words, each of which costs time, and by meaning, which hardly do
-HEAD = 60
+HEAD = 40
 SHORTEST = 3  # characters of a question that has a meaning (C2)
 UNSPACED = ("zh", "ja", "ko", "th", "lo", "my", "km")  # an embedder that does not know these sees noise
 _FIRST_PERSON = re.compile(r"\b(i|i'm|i've|my|me|mine|yo|mi|mis|me)\b", re.IGNORECASE)
@@ -122,8 +122,7 @@ def _gated(
     best = ranked[:limit]
     memories = view.fetch([one.outline.key for one in best], where.at)
     had = [words.matched(cue, memory) for memory in memories]
-    rare = words.rarity(view, cue, where)
-    shares = [gate.share_of_words(matched, rare) for matched in had]
+    shares = [len(matched) / max(1, len(cue.words)) for matched in had]
     alike = [
         gate.likeness(by_meaning[one.outline.key], meaning.scale) if meaning and one.outline.key in by_meaning else None
         for one in best
@@ -133,7 +132,7 @@ def _gated(
     top = max((one.score for one in best), default=0.0)
     hits = []
     for one, memory, matched, own in zip(best, memories, had, sure, strict=True):
-        if strict and own < gate.STRICT:
+        if strict and own <= gate.STRICT:
             continue
         score = min(1.0, certainty * max(0.0, one.score) / top) if top > 0 else 0.0
         why = Why(

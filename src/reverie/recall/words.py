@@ -41,7 +41,7 @@ def matched(cue: Query, memory: Memory) -> tuple[str, ...]:
     )
 
 
-def rarity(view: View, cue: Query, where: Where) -> dict[str, float]:
+def _rarity(view: View, cue: Query, where: Where) -> dict[str, float]:
     """Return how telling each word of the cue is here; above nothing, however many memories have it."""
     total, counts = view.counts([variant for word in cue.words for variant in word.variants], where)
     having = {word.text: min(total, sum(counts[variant] for variant in word.variants)) for word in cue.words}
@@ -50,7 +50,7 @@ def rarity(view: View, cue: Query, where: Where) -> dict[str, float]:
 
 def _scores(view: View, cue: Query, where: Where, memories: Sequence[Memory]) -> list[float]:
     texts = [_terms(memory) for memory in memories]
-    forms, rare = _forms(cue), rarity(view, cue, where)
+    forms, rare = _forms(cue), _rarity(view, cue, where)
     lengths = [text.total() for text in texts]
     average = sum(lengths) / max(1, len(lengths))
     around = [K1 * (1 - B + B * length / average) for length in lengths]

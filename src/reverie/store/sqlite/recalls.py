@@ -120,11 +120,12 @@ class Recalls:
                 self._connection = None
 
     def _work(self) -> None:
+        me = threading.current_thread()
         while True:
             with self._wake:
-                self._wake.wait(LINGER_S)  # many are written at once
-                if not self._waiting or self._worker is not threading.current_thread():
-                    if self._worker is threading.current_thread():
+                self._wake.wait_for(lambda: self._worker is not me, LINGER_S)  # many are written at once
+                if not self._waiting or self._worker is not me:
+                    if self._worker is me:
                         self._worker = None
                     return
             self.flush()

@@ -97,7 +97,9 @@ class Cache:
         scores = self.matrix[: self.size] @ sought
         v, audience, added, retired, kind = self.columns[:, : self.size]
         tests = [] if at is None else [added <= at, retired > at]
-        tests += [] if audiences is None else [np.isin(audience, np.fromiter(audiences, np.int64), kind="table")]
+        if audiences is not None:
+            one = next(iter(audiences)) if len(audiences) == 1 else None
+            tests.append(np.isin(audience, np.fromiter(audiences, np.int64), kind="table") if one is None else audience == one)
         tests += [] if kinds is None else [np.isin(kind, np.array([KINDS.index(one) for one in kinds], np.int64), kind="table")]
         tests += [] if allowed is None else [np.isin(v, list(allowed))]
         rows = np.flatnonzero(np.logical_and.reduce(tests)) if tests else np.arange(self.size)

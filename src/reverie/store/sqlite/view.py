@@ -274,15 +274,22 @@ class SqliteView:
         if len(asked) == 1 and where == Where(where.scope, where.kinds) and self._sees_most(where.scope):
             # The best by their words, then who may see them and until when they hold: with enough such among them, nothing
             # else can come before. Among 100,000 memories this takes half the time; where few are visible, twice.
+            most = min(limit + max(limit // 2, 64), COUNT_LIMIT)
             found = self.rows(
-                "WITH best AS MATERIALIZED (SELECT rowid AS v, bm25(words_now) AS score FROM words_now"
-                " WHERE words_now MATCH ? ORDER BY score, v LIMIT ?)"
-                " SELECT (m.valid_until IS NOT NULL AND m.valid_until <= ?) AS over, score, m.v"
-                f" FROM best CROSS JOIN versions m ON m.v = best.v WHERE {condition} ORDER BY over, score, m.v LIMIT ?",
-                (asked[0], min(limit + max(limit // 2, 64), COUNT_LIMIT), micros(now), *bind, limit),
+                "SELECT rowid AS v, bm25(words_now) AS score FROM words_now WHERE words_now MATCH ? ORDER BY score, v LIMIT ?",
+                (asked[0], most),
             )
-            if len(found) == limit and not found[-1][0]:
-                return [Match(v, -score) for _, score, v in found]
+            past: dict[int, int] = dict(
+                self.rows(
+                    "SELECT m.v, m.valid_until IS NOT NULL AND m.valid_until <= ? FROM json_each(?) best"
+                    f" CROSS JOIN versions m ON m.v = best.value WHERE {condition}",
+                    (micros(now), json.dumps([v for v, _ in found]), *bind),
+                )
+            )
+            seen = [Match(v, -score) for v, score in found if v in past]
+            seen.sort(key=lambda match: past[match.key])  # what no longer holds comes after what does
+            if len(found) < most or (len(seen) >= limit and not past[seen[limit - 1].key]):
+                return seen[:limit]
         best: list[Match] = []
         for table in ("words_now", "words_past") if where.at is not None or where.ever else ("words_now",):
             scores: dict[tuple[int, int], float] = {}
@@ -518,11 +525,13 @@ def _seen_by(scope: Scope, column: str) -> tuple[str, list[Bind]]:
     """Return the condition that an audience is visible in `scope`: `memory.scope.visible`, as SQL."""
     if scope.sees_all:
         return "1", []
+    # Written as the index `scopes_parts` has it: in a space of many sessions, a look at every scope took most of a recall.
     rule = (
-        "SELECT n FROM scopes WHERE (channel IS NULL OR channel = ?) AND (session IS NULL OR session = ?)"
-        " AND (person IS NULL OR person = ?) AND NOT (person IS NOT NULL AND channel IS NULL AND ? IS NOT NULL)"
+        "SELECT n FROM scopes WHERE ifnull(channel, '') IN ('', ?) AND ifnull(session, '') IN ('', ?)"
+        " AND ifnull(person, '') IN ('', ?) AND NOT (person IS NOT NULL AND channel IS NULL AND ? <> '')"
     )
-    return f"{column} IN ({rule})", [scope.channel, scope.session, scope.person, scope.channel]
+    parts = [scope.channel or "", scope.session or "", scope.person or ""]
+    return f"{column} IN ({rule})", [*parts, parts[0]]
 
 
 def _match(query: Query) -> list[str]:
