@@ -50,11 +50,10 @@ class Mind:
         home: Path | None,
         embedder: Embedder | None = None,
         background: bool = True,
+        zone: str = "UTC",
     ) -> None:
-        self._store = store
-        self._clock = clock
-        self.home = home
-        self.people = People(store, self._now)
+        self._store, self._clock, self.home = store, clock, home
+        self.people = People(store, self._now, zone)
         self._embedding = Embedding(store, embedder, background)
         self._key = secrets.token_bytes(16)
 
@@ -177,7 +176,8 @@ class Mind:
         """Return what comes to mind as lines for a prompt, within a budget of tokens."""
         check.one_of(profile, ("default",), "profile")
         found = self.recall(cue, scope, limit=CONTEXT_HITS, now=now, as_of=as_of)
-        return pack(found.hits, check.count(budget, "budget"), found.id, self._key)
+        zone = now.tzinfo if now else None
+        return pack(found, check.count(budget, "budget"), self._key, zone or self.people.zone_of(asked_in(scope)))
 
     def why(self, id: str, scope: Scope | None = None) -> Explanation:
         """Return how a recall came out as it did."""
@@ -492,7 +492,7 @@ def open(
     if not is_kept:
         from reverie.store.in_memory import InMemoryStore
 
-        return Mind(InMemoryStore(), now, None, maker, background)
+        return Mind(InMemoryStore(), now, None, maker, background, chosen.zone)
     from reverie.store.sqlite import SqliteStore
 
-    return Mind(SqliteStore(path), now, path, maker, background)
+    return Mind(SqliteStore(path), now, path, maker, background, chosen.zone)

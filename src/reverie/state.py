@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
+from zoneinfo import ZoneInfo
 
 from reverie.errors import BadInput, NotFound
 from reverie.memory import check, people, working
@@ -116,10 +117,10 @@ class Recent(Slot):
 
 
 class People:
-    """Who is who in a space (R15)."""
+    """Who is who in a space (R15); `zone` is that of whoever has none of their own."""
 
-    def __init__(self, store: Store, clock: Callable[[], datetime]) -> None:
-        self._store, self._clock = store, clock
+    def __init__(self, store: Store, clock: Callable[[], datetime], zone: str = "UTC") -> None:
+        self._store, self._clock, self._zone = store, clock, zone
 
     def get(self, id: str, scope: Scope | None = None) -> Person:
         """Return a person by id."""
@@ -129,6 +130,15 @@ class People:
         if state is None:
             raise NotFound(f"no person {id!r} here; people.alias(id, name) makes one known")
         return people.from_value(state.name, state.value)
+
+    def zone_of(self, scope: Scope) -> ZoneInfo:
+        """Return the time zone of the person of a scope."""
+        zone: object = None
+        if scope.person is not None:
+            with self._store.reading(scope.space) as view:
+                state = view.state("person", Scope(scope.space), scope.person)
+            zone = state.value.get("zone") if state else None
+        return ZoneInfo(str(zone or self._zone))
 
     def find(self, name: str, scope: Scope | None = None) -> tuple[Person, ...]:
         """Return everyone who goes by a name, an account or a mention such as `<@283749>`."""

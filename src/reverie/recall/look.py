@@ -6,6 +6,7 @@ for being weak. What has no vector yet is judged by its words. Recall writes not
 
 from __future__ import annotations
 
+import random
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -82,7 +83,8 @@ def recall(
     """Return what comes to mind; without any text or vector the newest that fits."""
     cue = query(text)
     named = Cue(text, tuple(word.text for word in cue.words))
-    id = f"r-{space_mark(view.space)}-{new_tail(now)}"
+    # Any number of questions may be asked of one moment: what orders memories within a commit tells these apart by chance.
+    id = f"r-{space_mark(view.space)}-{new_tail(now, random.getrandbits(20))}"
     if not text.strip() and meaning is None:
         return Recollection(id, named, _newest(view, where, limit, now), "none", 0.0, _arms(None, view, where))
     wide = max(limit, WIDE)

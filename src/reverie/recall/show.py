@@ -2,43 +2,46 @@
 
 The store keeps texts verbatim; here, on the way into a prompt, characters that nobody sees are dropped, line ends become ⏎,
 and whatever could be taken for one of our tags, a chat template's token, a code fence or the marker around memories loses the
-character that makes it one. Look-alikes count: a full-width `＜` is a `<`, and so is `&lt;`.
+character that makes it one. Look-alikes count: a full-width `＜` is a `<`, and so is `&lt;`. All else stands as it was said.
 """
 
 from __future__ import annotations
 
+import html
 import re
 import unicodedata
+from datetime import UTC, tzinfo
 
 from reverie.memory.trace import Memory
 
-_ENTITIES = re.compile(r"&(?:lt|#0*60|#x0*3c|LT);?", re.IGNORECASE)
-_BRACKETS = re.compile(r"&(?:lbrack|lsqb|#0*91|#x0*5b);?", re.IGNORECASE)
 _LINE_ENDS = re.compile("\r\n|[\n\r\v\f\x85\u2028\u2029]")
-_TAG_NAMES = "memory|chat-memory|working-memory|chat-context|think|thinking|system|user|assistant|tool|s|im_start|im_end"
+_PIECE = re.compile(r"&(?:#x[0-9a-f]{1,8}|#[0-9]{1,8}|[a-z]{2,12}\b);?|.", re.IGNORECASE | re.DOTALL)
+_TAGS = "memory|chat-memory|working-memory|chat-context|think|thinking|system|user|assistant|tool|human|instructions?"
 _READS_AS_MORE = re.compile(
-    rf"(?P<angle><)(?=[\s/|<]*(?:{_TAG_NAMES}|start_of|end_of|begin_of|sys|\|))"
+    rf"(?P<angle><)(?=[\s/<]*(?:(?:{_TAGS})\b|s\s*>|\||\w+_of_\w+|im_\w+|sys\b))"
     r"|(?P<square>\[)(?=[\s/]*(?:memory|unverified|inst|system|tool_calls|available_tools)\b)"
-    r"|(?P<fence>`(?=``)|~(?=~~)|(?<=``)`|(?<=~~)~)",
+    r"|(?P<fence>`(?=``)|~(?=~~)|(?<=``)`|(?<=~~)~|(?<=`)`(?=`)|(?<=~)~(?=~))",
     re.IGNORECASE,
 )
-_HARMLESS = {"angle": "‹", "square": "⟦", "fence": "ˋ"}
+_HARMLESS = {"angle": "(", "square": "(", "fence": "'"}
+_UNSEEN = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0\u2800")
+_SELECTORS = frozenset(map(chr, range(0xFE00, 0xFE10)))  # they choose how an emoji looks, and could split a tag's name
+_LOOKS_LIKE = dict.fromkeys("‹〈❮⟨❬˂ᐸ", "<") | dict.fromkeys("〔⟦❲", "[") | {"ˋ": "`", "∼": "~"}
 
 
 def shown(text: str) -> str:
     """Return a text as one harmless line."""
     seen = "".join(filter(_is_seen, _LINE_ENDS.sub("⏎", text)))
-    seen = _BRACKETS.sub("[", _ENTITIES.sub("<", seen)) if "&" in seen else seen
-    folded = seen if seen.isascii() else "".join(map(_folded, seen))
+    read, places = (seen, range(len(seen))) if seen.isascii() and "&" not in seen else _as_read(seen)
     signs = list(seen)
-    for found in _READS_AS_MORE.finditer(folded):
-        signs[found.start()] = _HARMLESS[str(found.lastgroup)]
+    for found in _READS_AS_MORE.finditer(read):
+        signs[places[found.start()]] = _HARMLESS[str(found.lastgroup)]
     return "".join(signs)
 
 
-def line_of(memory: Memory) -> str:
+def line_of(memory: Memory, zone: tzinfo = UTC) -> str:
     """Return a memory as one line: date · speaker · "text"."""
-    when = memory.happened_at or memory.valid_from or memory.recorded_at
+    when = (memory.happened_at or memory.valid_from or memory.recorded_at).astimezone(zone)
     who = memory.speaker or memory.subject
     said = shown(f"{memory.title}: {memory.text}" if memory.title else memory.text)
     return " · ".join((f"{when:%Y-%m-%d}", *((shown(who),) if who else ()), f'"{said}"'))
@@ -50,10 +53,14 @@ def _is_seen(sign: str) -> bool:
     return unicodedata.category(sign) not in ("Cc", "Cf", "Cs", "Zl", "Zp") and sign not in _UNSEEN
 
 
-_UNSEEN = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0\u2800") | {chr(code) for code in range(0xFE00, 0xFE10)}
-
-
-def _folded(sign: str) -> str:
-    """Return what a character looks like to a careless reader, as one character."""
-    plain = unicodedata.normalize("NFKC", sign)
-    return {"‹": "<", "〈": "<", "❮": "<", "⟨": "<", "❬": "<", "˂": "<", "ᐸ": "<"}.get(sign, plain if len(plain) == 1 else sign)
+def _as_read(text: str) -> tuple[str, list[int]]:
+    """Return a text as a careless reader takes it, entities and look-alikes resolved, and where each character stands in it."""
+    read: list[str] = []
+    places: list[int] = []
+    for piece in _PIECE.finditer(text):
+        for sign in html.unescape(piece[0]) if len(piece[0]) > 1 else piece[0]:
+            if sign not in _SELECTORS and _is_seen(sign):
+                plain = _LOOKS_LIKE.get(sign) or unicodedata.normalize("NFKC", sign)
+                read += plain
+                places += [piece.start()] * len(plain)
+    return "".join(read), places

@@ -517,12 +517,16 @@ def word_tombstones(secret: bytes, memory: Memory, lost: set[str]) -> set[bytes]
 def asks_for_erased(secret: bytes, view: View, recalled: Recalled, marks: Set[bytes]) -> bool:
     """Tell whether a question has words that only the erased had: it is not kept, or the file would hold them again.
 
-    Only who could see the erased is affected, or what is kept would tell others that it had been said.
+    Only who could see the erased is affected, in a room too where it was their own, or what is kept would tell others that it
+    had been said.
     """
     if not marks:
         return False
     scope = recalled.scope
-    readers = [OWNER] if scope.sees_all else [_readers(one) for one in _wider(scope) if visible(one, scope)]
+    alone = replace(scope, channel=None)
+    readers = (
+        [OWNER] if scope.sees_all else [_readers(one) for one in _wider(scope) if visible(one, scope) or visible(one, alone)]
+    )
     words = [word for word in telling(recalled.question) if any(_mac(secret, "word", who + word) in marks for who in readers)]
     said_again = view.counts(words, Where(scope, ever=True))[1] if words else {}
     return any(not said_again[word] for word in words)

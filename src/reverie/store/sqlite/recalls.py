@@ -47,7 +47,10 @@ class Recalls:
         self._waiting: list[Recalled] = []
         self._wake = threading.Condition()
         self._worker: threading.Thread | None = None
-        self._lock = threading.RLock()  # the connection is one thread's at a time
+        # What is written is first looked up in the spaces, which may have to be opened; opening one may call `forget`. So
+        # whoever holds `_lock`, for the connection, waits for nothing else, and `_flushing` is not taken by such a `forget`.
+        self._flushing = threading.RLock()
+        self._lock = threading.RLock()
         self._connection: apsw.Connection | None = None
 
     def put(self, recalled: Recalled) -> None:
@@ -75,32 +78,32 @@ class Recalls:
 
         Without an erasure (a crash cut it short) nobody knows what it was about: every recall of the space goes.
         """
-        if erasure is None:  # this is found when the space is opened, and it cannot be asked about them before it is
+        if erasure is None:
             with self._wake:
                 self._waiting = [one for one in self._waiting if one.scope.space != space]
-        self.flush()
-        with self._lock:
-            if not self._path.exists():
-                return
-            with self._disposable():
-                kept = self._read("mark = ?", (space_mark(space),))
-                gone = {one.id for one in kept} if erasure is None else self._erased(kept)
+        else:
+            self.flush()
+        kept = self._rows("mark = ?", (space_mark(space),))
+        gone = {one.id for one in kept} if erasure is None else self._erased(kept)
+        with self._lock, self._disposable():
+            if self._path.exists():
                 self._delete([r.id for r in kept if r.id in gone or (erasure and concerns(erasure, texts, r))])
                 self._sweep()
 
     def flush(self) -> None:
         """Write what is waiting; what cannot be written is let go of."""
-        with self._lock:
+        with self._flushing:
             with self._wake:
                 some, self._waiting = self._waiting, []
             if not some:
                 return
             try:
-                with self._disposable():
-                    gone = self._erased(some)
+                gone = self._erased(some)
+                with self._lock, self._disposable():
                     self._insert(recalled for recalled in some if recalled.id not in gone)
-                    # Erased between the look and the write, it would stay for ever: whoever erases has looked already.
-                    if late := self._erased(some) - gone:
+                # Erased between the look and the write, it would stay for ever: whoever erases has looked already.
+                if late := self._erased(some) - gone:
+                    with self._lock, self._disposable():
                         self._delete(sorted(late))
                         self._sweep()
             except (apsw.Error, OSError, StoreError) as exc:
@@ -155,6 +158,9 @@ class Recalls:
 
     def _read(self, condition: str, bind: tuple[Any, ...]) -> list[Recalled]:
         self.flush()
+        return self._rows(condition, bind)
+
+    def _rows(self, condition: str, bind: tuple[Any, ...]) -> list[Recalled]:
         columns = "id, space, channel, session, person, sees_all, at, question, ids, numbers"
         rows: list[Any] = []
         with self._lock, self._disposable():
