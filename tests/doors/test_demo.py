@@ -68,7 +68,8 @@ class Week:
             files = [path for path in self.home.rglob("*") if path.is_file()]
             asked = [path for path in files if path.name.startswith("recalls.db")]
             size = sum(path.stat().st_size for path in files)
-            self.counted[found[1]] = [hits(files, self.words), len(files), size, hits(asked, self.words)]
+            others = [path for path in files if path not in asked]
+            self.counted[found[1]] = [hits(others, self.words), len(files), size, hits(asked, self.words)]
         self.lines.append(line)
 
     def chapter(self, name: str) -> list[str]:
@@ -281,8 +282,9 @@ def test_the_residue_check_counts_what_is_in_the_files_at_that_moment(week: Week
     assert {demo.SECRET, "zapata"} < set(week.words)
     assert {when: numbers(the(lines, f"{when}:")) for when in ("before", "after")} == week.counted
     assert min(week.counted["before"]) > 0
-    assert [week.counted["after"][place] for place in (0, 3)] == [0, 0]
-    assert hits([path for path in week.home.rglob("*") if path.is_file()], ["zapata"]) == 0
+    assert week.counted["after"][0] == 0
+    assert 0 < week.counted["after"][3] < week.counted["before"][3]  # what Luis asked stays his; what Ana asked went
+    assert hits([path for path in (week.home / "spaces").rglob("*") if path.is_file()], ["zapata"]) == 0
     assert "refused:" in the(lines, "refused:")
     assert numbers(the(lines, "memories erased")) == [2]
 

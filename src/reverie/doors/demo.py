@@ -282,6 +282,8 @@ def sunday(mind: Mind, clock: Clock, story: Story, home: Path, secret: Memory) -
     _residue(story, "before", home, needles)
     proof = mind.erase(secret.id, scope=ALONE_ANA)
     _residue(story, "after", home, needles)
+    if search(home, needles, "recalls.db*").hits:
+        story.note("what is left is what Luis himself asked in the dark; a word of his own is not hers to erase")
     story.note(f"{len(proof.erased)} memories erased, the fact drawn from it among them; the proof:")
     story.line(f"{len(proof.checked)} places looked through: {', '.join(proof.checked[:6])},")
     story.line(f"  {', '.join(proof.checked[6:])}")
@@ -338,7 +340,7 @@ def _only_in(mind: Mind, ids: Sequence[str]) -> list[str]:
 def _residue(story: Story, when: str, home: Path, needles: Sequence[str]) -> None:
     found, asked = search(home, needles), search(home, needles, "recalls.db*")
     story.line(
-        f"{when + ':':<8}{found.hits} hits in {found.files} files, {found.bytes:,} bytes; {asked.hits} in kept questions"
+        f"{when + ':':<8}{found.hits - asked.hits} hits in {found.files} files, {found.bytes:,} bytes; {asked.hits} in kept questions"
     )
 
 
