@@ -157,11 +157,13 @@ class Mind:
         meaning = look.meaning_of(cue, vector, self._embedding)
         with self._store.reading(where.scope.space) as view:
             where, moment = self._at(view, where, as_of)
-            found = look.recall(view, cue, meaning, where, limit, now or moment or self._now(), strict, weights)
+            now = now or moment or self._now()
+            found, considered = look.recall(view, cue, meaning, where, limit, now, strict, weights)
+            is_kept = bool(cue.strip()) and not ingest.has_opted_out(view, where.scope.person)
         if found.arms["meaning"] == "pending":
             self._embedding.notice(where.scope.space)
-        if cue.strip():
-            self._store.keep_recall(keep(found, where.scope, self._now()))
+        if is_kept:
+            self._store.keep_recall(keep(found, considered, where.scope, self._now()))
         return found
 
     def context(
@@ -186,8 +188,7 @@ class Mind:
         if recalled is None or not asked_from(here, recalled):
             raise no_recall(id)
         with self._store.reading(here.space) as view:
-            memories = {one: memory for one in recalled.ids if (memory := view.get(one, Where(recalled.scope)))}
-        return tell(recalled, memories)
+            return tell(recalled, view)
 
     def last_recall(self, scope: Scope | None = None) -> str | None:
         """Return the id of the last recall asked here, for `why`; for an owner's scope the last in the space."""

@@ -35,6 +35,7 @@ from reverie.store.in_memory import InMemoryStore
 FORMAT = 1
 STALE_SESSIONS = 10  # more than these are worth a warning (K16)
 PAGE = 500
+HANDED_ON = ".standard-output"
 END_OF_TIME = datetime(9999, 12, 31, 23, tzinfo=UTC)  # what is loaded must leave room for what is said later
 
 
@@ -165,7 +166,9 @@ def health(store: Store, home: Path | None, now: datetime) -> Health:
     checks["sessions"] = f"{stale} whose working memory is older than a week"
     if stale > STALE_SESSIONS:
         warnings.append(f"{stale} sessions have working memory older than a week; reset --memory clears it")
-    if home is not None:
+    if home is not None and not home.is_dir():
+        errors.append(f"the home {home} is no longer there; what is said now is lost when this mind is closed")
+    elif home is not None:
         free = shutil.disk_usage(home).free
         checks["disk"] = f"{free / 1e9:.1f} GB free"
         if free < 100_000_000:
@@ -191,10 +194,12 @@ def out_of_reach(view: View, home: Path | None) -> Iterator[str]:
 def export(store: Store, path: Path, scope: Scope | None, now: datetime) -> Path:
     """Write what `scope` sees, or every space whole."""
     spaces = [scope.space] if scope else store.spaces(whole=True)
-    with _written_whole(path) as part, part.open("w", encoding="utf-8") as handle:
+    file = _target(path)
+    where = "standard output" if file.name == HANDED_ON else file
+    with _written_whole(file) as part, part.open("w", encoding="utf-8") as handle:
         _line(handle, {"reverie": FORMAT, "at": now.isoformat(), "spaces": spaces})
         for space in spaces:
-            store.note_copy(space, f"export: {path.resolve()}")  # first: an erase meanwhile must know of this copy
+            store.note_copy(space, f"export: {where}")  # first: an erase meanwhile must know of this copy
             dump = store.dump(space)
             _write(handle, dump if scope is None or scope.sees_all else seen(dump, scope))
     return path
@@ -218,9 +223,15 @@ def seen(dump: Dump, scope: Scope) -> Dump:
 
 
 @contextlib.contextmanager
+def handed_on() -> Iterator[Path]:
+    """Lend the name of a file for an export that goes to standard output, where an erase is then told that it went."""
+    with tempfile.TemporaryDirectory(prefix="reverie-") as folder:
+        yield Path(folder) / HANDED_ON
+
+
+@contextlib.contextmanager
 def _written_whole(path: Path) -> Iterator[Path]:
     """Lend a file to write, for its owner's eyes only, that takes its name when it is complete and on disk."""
-    _check_target(path)
     part = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
     try:
         os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
@@ -240,11 +251,20 @@ def _unwritten(path: Path, exc: OSError) -> StoreError:
     return StoreError(f"{path} could not be written: {exc.strerror or exc}")
 
 
-def _check_target(path: Path) -> None:
-    if path.is_dir():
-        raise BadInput(f"{path} is a folder; give the name of a file to write")
-    if not path.parent.is_dir():
-        raise BadInput(f"there is no folder {path.parent}; make it first")
+def _target(path: Path) -> Path:
+    """Return the file that a path leads to, links followed once: a link, a device or a pipe is never replaced by a copy."""
+    file = Path(os.path.realpath(path))
+    try:
+        if file.is_dir():
+            raise BadInput(f"{path} is a folder; give the name of a file to write")
+        # `path` itself, too: the link to a pipe leads to a name that is not there.
+        if (path.exists() or os.path.lexists(file)) and not file.is_file():
+            raise BadInput(f"{path} is no regular file but a device, a pipe or the like; give the name of a file to write")
+        if not file.parent.is_dir():
+            raise BadInput(f"there is no folder {file.parent}; make it first")
+    except OSError as exc:
+        raise _unwritten(path, exc) from exc
+    return file
 
 
 def _line(handle: TextIO, value: object) -> None:
@@ -511,14 +531,15 @@ def backup(store: Store, path: Path, now: datetime) -> Path:
     if not isinstance(store, SqliteStore):
         raise BadInput("a mind in memory has no files to back up; use export()")
     spaces = store.spaces(whole=True)
+    file = _target(path)
     with (
-        _written_whole(path) as part,
-        tempfile.TemporaryDirectory(dir=path.parent, prefix=".backup-") as folder,
+        _written_whole(file) as part,
+        tempfile.TemporaryDirectory(dir=file.parent, prefix=".backup-") as folder,
         zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive,
     ):
         sums = {}
         for space in spaces:
-            store.note_copy(space, f"backup: {path.resolve()}")
+            store.note_copy(space, f"backup: {file}")
             copy = Path(folder) / store.file_of(space).name
             store.copy_to(space, copy)
             with copy.open("rb") as handle:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import reverie
-from reverie import BadInput, Commit, Memory, Mind, NotFound, Proof, Refused, Scope, Source
+from reverie import BadInput, Commit, Conflict, Memory, Mind, NotFound, Proof, Refused, Scope, Source
 from tests.contracts.worlds import EVERYTHING, START, Clock, NewMind
 
 G, OWNER = Scope("g"), Scope.owner("g")
@@ -399,3 +399,78 @@ def test_a_question_in_words_that_only_the_erased_had_is_not_kept_for_those_who_
     assert mind.why(mind.recall("where is the cat?", scope=ana).id, scope=ana).hits
     mind.observe("my own biopsy went well", scope=ana)
     assert mind.why(mind.recall("any news of the biopsy?", scope=ana).id, scope=ana).hits
+
+
+def test_what_an_erased_person_proposed_goes_with_them(mind: Mind) -> None:
+    """R8"""
+    here = Scope(channel="hall", person="ana")
+    said = mind.observe("the boat is red", scope=Scope(channel="hall", person="luis"))
+    mind.propose("forget", said.id, reason="a quagga told me", scope=here)
+    assert mind.proposals(Scope.owner())[0].by == "ana"
+    mind.erase(person="ana", scope=Scope.owner())
+    assert mind.proposals(Scope.owner()) == ()
+    assert mind.get(said.id).text == "the boat is red"
+
+
+def test_a_question_goes_with_any_memory_it_considered_even_if_it_was_not_returned(mind: Mind) -> None:
+    """R8"""
+    mind.observe("the red boat in the harbour")
+    second = mind.observe("a boat")
+    asked = mind.recall("red boat", limit=1)
+    assert [hit.memory.text for hit in asked.hits] == ["the red boat in the harbour"]
+    assert mind.why(asked.id).question == "red boat"
+    mind.erase(second.id)
+    with pytest.raises(NotFound, match="no recall"):
+        mind.why(asked.id)
+
+
+def test_what_somebody_asks_who_does_not_want_to_be_remembered_is_not_kept(mind: Mind) -> None:
+    """R15"""
+    ana = Scope(person="ana")
+    mind.observe("the boat is red", scope=ana)
+    mind.people.optout("ana")
+    asked = mind.recall("boat", scope=ana)
+    assert asked.hits
+    assert mind.last_recall(ana) is None
+    assert mind.context("boat", scope=ana).parts
+
+
+def test_a_yes_does_not_reach_further_than_what_was_shown(mind: Mind) -> None:
+    """R7"""
+    said = mind.observe("ok then")
+    shown = mind.propose("forget", said.id)
+    assert shown.change.also == ()
+    learned = mind.remember("they agreed", source=Source(memory_ids=(said.id,)))
+    with pytest.raises(Conflict, match="changed since"):
+        mind.approve(shown.id, shown.hash)
+    again = mind.proposals(Scope.owner())[0]
+    assert again.change.also == (learned.id,)
+    assert set(mind.approve(again.id, again.hash).retired) == {said.id, learned.id}
+    assert mind.proposals(Scope.owner()) == ()
+
+
+def test_of_what_is_said_alike_the_newest_comes_first_whatever_the_limit(mind: Mind, clock: Clock) -> None:
+    """K8"""
+    days = []
+    for _ in range(150):
+        days.append(mind.observe("standup: the build is green").id)
+        clock.pass_(days=1)
+    for limit in (1, 5, 150):
+        assert [hit.memory.id for hit in mind.recall("is the build green?", limit=limit).hits] == days[::-1][:limit]
+
+
+def test_an_explanation_shows_the_wording_that_was_found(mind: Mind) -> None:
+    """R5"""
+    fact = mind.remember("Ana lives in Oaxaca")
+    asked = mind.recall("where does Ana live?")
+    mind.update(fact.id, text="Ana lives in Puebla")
+    (hit,) = mind.why(asked.id).hits
+    assert hit.memory is not None
+    assert (hit.version, hit.memory.text) == (1, "Ana lives in Oaxaca")
+
+
+def test_a_question_longer_than_a_book_is_answered_by_how_it_begins(mind: Mind) -> None:
+    """R12"""
+    mind.observe("the boat is red")
+    long = "boat " + " ".join(f"w{number}" for number in range(60_000))
+    assert [hit.memory.text for hit in mind.recall(long).hits] == ["the boat is red"]

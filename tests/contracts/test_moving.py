@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from reverie import BadInput, Erased, Mind, NotFound, Scope, Source
+from reverie import BadInput, Erased, Mind, NotFound, Scope, Source, StoreError
 from tests.contracts.worlds import EVERYTHING, KINDS, START, Clock, NewMind, found
 
 ANA = Scope(person="ana", session="s1")
@@ -196,6 +196,45 @@ def test_an_export_is_for_its_owner_alone_and_whole_or_not_there(mind: Mind, tmp
         mind.export(tmp_path)
     with pytest.raises(BadInput, match="no folder"):
         mind.export(tmp_path / "missing" / "all.jsonl")
+
+
+def test_a_copy_goes_where_a_link_leads_and_an_erase_is_told_where_that_is(mind: Mind, kind: str, tmp_path: Path) -> None:
+    turn = mind.observe("private")
+    (tmp_path / "elsewhere").mkdir()
+    copies = {"export": mind.export} | ({"backup": mind.backup} if kind == "folder" else {})
+    for verb, copy in copies.items():
+        for name, before in (("there", "an older copy"), ("not-yet", None)):
+            link, real = tmp_path / f"{verb}-{name}", tmp_path / "elsewhere" / f"{verb}-{name}"
+            link.symlink_to(real)
+            if before:
+                real.write_text(before)
+            assert copy(link) == link
+            assert (link.is_symlink(), real.is_file(), real.is_symlink()) == (True, True, False)
+            assert real.stat().st_mode & 0o077 == 0
+            assert real.read_bytes() != b"an older copy"
+    assert sorted(mind.erase(turn.id).unreachable) == sorted(
+        f"{verb}: {tmp_path.resolve()}/elsewhere/{verb}-{name}" for verb in copies for name in ("there", "not-yet")
+    )
+
+
+def test_what_is_no_regular_file_is_never_replaced_by_a_copy(mind: Mind, kind: str, tmp_path: Path) -> None:
+    mind.observe("private")
+    os.mkfifo(tmp_path / "fifo")
+    (tmp_path / "to-fifo").symlink_to("fifo")
+    (tmp_path / "circle").symlink_to("circle")
+    (tmp_path / "to-folder").symlink_to(tmp_path)
+    ends = os.pipe()
+    before = sorted((path.name, path.lstat().st_ino) for path in tmp_path.iterdir())
+    names = [*(str(tmp_path / name) for name in ("fifo", "to-fifo", "circle", "to-folder")), f"/dev/fd/{ends[1]}"]
+    for copy in (mind.export, mind.backup) if kind == "folder" else (mind.export,):
+        for name in names:
+            with pytest.raises(BadInput, match=r"no regular file|is a folder"):
+                copy(name)
+        with pytest.raises(StoreError, match="could not be written: File name too long"):
+            copy(tmp_path / ("x" * 300))
+    for end in ends:
+        os.close(end)
+    assert sorted((path.name, path.lstat().st_ino) for path in tmp_path.iterdir()) == before
 
 
 def test_a_damaged_export_stops_everything_before_anything_is_stored(

@@ -228,3 +228,53 @@ def test_a_large_file_is_searched_and_rebuilt_only_if_something_is_found(
             mind.erase(id)
     assert erase.found_in(needles, file) == {b"zqstaysword"}
     assert not [number for number in range(60) if f"zqdoor{number:03}".encode() in file.read_bytes()]
+
+
+@pytest.mark.parametrize("damage", ["another schema", "no database", "bad rows", "a folder"])
+def test_a_damaged_file_of_kept_recalls_stops_neither_an_erase_nor_a_recall(tmp_path: Path, damage: str) -> None:
+    """R8, R12: nothing in it is worth a complaint."""
+    recalls = tmp_path / "recalls.db"
+    with reverie.open(tmp_path, embedder="none") as mind:
+        mind.observe("a red boat")
+        mind.recall("red boat")
+    if damage == "bad rows":
+        connection = apsw.Connection(str(recalls))
+        connection.execute("UPDATE recalls SET ids = 'nonsense'")
+        connection.close()
+    else:
+        for path in tmp_path.glob("recalls.db*"):
+            path.unlink()
+        if damage == "another schema":
+            connection = apsw.Connection(str(recalls))
+            connection.execute("CREATE TABLE recalls(x)")
+            connection.close()
+        elif damage == "no database":
+            recalls.write_bytes(b"nonsense" * 1_000)
+        else:
+            recalls.mkdir()
+    with reverie.open(tmp_path, embedder="none") as mind:
+        mind.observe("a blue boat")
+        assert len(mind.recall("boat").hits) == 2
+        proof = mind.erase(query="red")
+        assert len(proof.erased) == 1
+        assert proof.pending == (("recalls",) if damage == "a folder" else ())
+        assert len(mind.recall("boat").hits) == 1
+    with reverie.open(tmp_path, embedder="none") as mind:
+        assert len(mind.recall("boat").hits) == 1
+        assert mind.observe("a green boat")
+
+
+def test_an_erase_says_so_while_somebody_reads_the_kept_recalls_and_the_next_one_to_open_clears_them(tmp_path: Path) -> None:
+    """R8"""
+    with reverie.open(tmp_path, embedder="none") as mind:
+        mind.observe("a quagga in the harbour")
+        mind.recall("where is the quagga?")
+        assert mind.last_recall()
+        reader = apsw.Connection(str(tmp_path / "recalls.db"))
+        reader.execute("BEGIN")
+        assert reader.execute("SELECT count(*) FROM recalls").fetchall() == [(1,)]
+        assert "recalls" in mind.erase(query="quagga").pending
+        reader.close()
+    with reverie.open(tmp_path, embedder="none") as mind:
+        assert mind.recall("harbour").hits == ()
+    assert not any(b"quagga" in path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())

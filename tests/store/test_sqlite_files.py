@@ -745,6 +745,7 @@ def test_no_more_than_a_few_dozen_files_are_open_however_many_spaces_there_are(t
         for space in spaces:
             mind.observe(f"said in {space.space}", scope=space)
             assert mind.recall("said", scope=space).hits
+            assert mind.last_recall(space)  # it is written: nobody opens or closes anything while the files are counted
             assert len(held()) <= connect.MAX_OPEN
         assert len(held()) == connect.MAX_OPEN
         for space in spaces:

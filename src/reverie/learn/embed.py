@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from reverie.errors import ModelError, ReverieError, StoreError
+from reverie.errors import Busy, ModelError, ReverieError, StoreError
 from reverie.memory.scope import Scope
 from reverie.memory.trace import Memory
 from reverie.models.base import Embedder
@@ -39,6 +39,8 @@ INLINE = 64  # memories that a call without background work will embed beyond it
 HARMLESS = "hello"
 LINGER_S = 1.0
 CLOSE_S, EXIT_S = 2.0, 10.0  # an onnxruntime that is still running when the process ends aborts it
+PATIENCE_S = 60.0  # with a process that embeds and does not get on
+LONGEST_WAIT_S = 1e7  # as good as for ever, and what every platform can count
 TURN_S = 0.2  # how often to look whether another process has finished
 FIRST_REST_S, LONGEST_REST_S = 1.0, 60.0
 
@@ -144,10 +146,14 @@ class Embedding:
     def catch_up(self, space: str, progress: Progress | None = None) -> int:
         """Embed all that lacks vectors in a space, and return how many memories that were, whoever did it."""
         made, total = 0, self._count(space)
-        is_done = False
+        is_done, moved_at = False, time.monotonic()
         while not is_done:
             step = self._turn(space)
             done = made + step if step else max(made, total - self._count(space))
+            if step or done > made:
+                moved_at = time.monotonic()
+            elif step is None and time.monotonic() - moved_at > PATIENCE_S:
+                raise Busy("another process embeds in this home and does not get on; end it, or try again later")
             is_done = step == 0 or (step is None and not self.lacks(space))
             if progress is not None and done > made:
                 progress(done, max(done, total))
@@ -158,7 +164,7 @@ class Embedding:
         """Wait until nothing lacks its vector, or nothing more can be done about it."""
         if self.embedder is None:
             return Settled(0, 0)
-        deadline = None if timeout_s is None else time.monotonic() + timeout_s
+        deadline = None if timeout_s is None else time.monotonic() + min(timeout_s, LONGEST_WAIT_S)
         lacking = [space for space in self._store.spaces() if self._count(space)]
         self._go_on(lacking)
         for space in () if self._background else lacking:

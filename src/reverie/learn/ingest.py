@@ -117,11 +117,15 @@ def _last_delivered(view: View, turn: Memory) -> str | None:
     return None
 
 
+def has_opted_out(view: View, person: str | None) -> bool:
+    """Tell whether a person asked not to be remembered."""
+    state = view.state("person", everyone_in(view.space), person) if person else None
+    return state is not None and bool(state.value.get("opted_out"))
+
+
 def _refuse_opted_out(view: View, *people: str | None) -> None:
-    everyone = everyone_in(view.space)
     for person in {person for person in people if person}:
-        state = view.state("person", everyone, person)
-        if state and state.value.get("opted_out"):
+        if has_opted_out(view, person):
             raise Refused(f"{person!r} asked not to be remembered; nothing was kept (people.optout(id, False) allows it again)")
 
 

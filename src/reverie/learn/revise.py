@@ -295,4 +295,8 @@ def again(ids: set[str], persons: set[str]) -> Callable[[View], Erasure]:
 def notes_of(view: View, persons: set[str]) -> list[State]:
     """Return what is held for people, and what they are known as."""
     held = view.states(Scope.owner(view.space))
-    return [state for state in held if (state.name if state.kind == "person" else state.place.person) in persons]
+    return [
+        state
+        for state in held
+        if (state.name if state.kind == "person" else state.place.person) in persons or state.value.get("by") in persons
+    ]

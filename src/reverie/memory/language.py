@@ -163,6 +163,11 @@ def language_of(text: str) -> str:
     return _language(_clean(text[:_SAMPLE]))
 
 
+def is_unseen(character: str) -> bool:
+    """Tell whether a letter or mark is drawn as nothing: fillers, joiners, variation selectors."""
+    return ord(character) in _UNSEEN
+
+
 def is_unspaced(character: str) -> bool:
     """Tell whether a character belongs to a script that is written without spaces, or to Hangul."""
     return _WIDE_CHARACTER.match(character) is not None

@@ -15,7 +15,7 @@ from typing import Any
 from reverie.errors import NotFound
 from reverie.memory.scope import Scope
 from reverie.memory.trace import Memory
-from reverie.store.base import Recalled
+from reverie.store.base import Recalled, View, Where
 
 BAR = 10  # characters
 WAYS = ("words", "meaning", "time", "neighbours")
@@ -150,26 +150,26 @@ def no_recall(id: str) -> NotFound:
     return NotFound(f"no recall {id!r} is kept here; recalls are kept for a while where they were asked: ask again")
 
 
-def keep(recollection: Recollection, scope: Scope, at: datetime) -> Recalled:
-    """Return what is kept of a recall."""
+def keep(recollection: Recollection, considered: tuple[str, ...], scope: Scope, at: datetime) -> Recalled:
+    """Return what is kept of a recall; the ids of all that was considered, since the question goes when any of it is erased."""
     hits = [[hit.memory.id, hit.memory.version, round(hit.score, 4), _numbers(hit.why)] for hit in recollection.hits]
     numbers = {
         "confidence": recollection.confidence, "certainty": round(recollection.certainty, 4),
         "arms": dict(recollection.arms), "hits": hits,
     }  # fmt: skip
-    ids = tuple(hit.memory.id for hit in recollection.hits)
-    return Recalled(recollection.id, scope, at, recollection.cue.text, ids, json.dumps(numbers, ensure_ascii=False))
+    return Recalled(recollection.id, scope, at, recollection.cue.text, considered, json.dumps(numbers, ensure_ascii=False))
 
 
-def tell(recalled: Recalled, memories: Mapping[str, Memory]) -> Explanation:
-    """Return the explanation of a kept recall, with the texts that may be seen."""
+def tell(recalled: Recalled, view: View) -> Explanation:
+    """Return the explanation of a kept recall, with the texts, as they were then, that may be seen where it was asked."""
     numbers = json.loads(recalled.numbers)
-    hits = tuple(
-        Explained(rank, id, version, score, _why(why), memories.get(id))
-        for rank, (id, version, score, why) in enumerate(numbers["hits"], 1)
-    )
+    hits = []
+    for rank, (id, version, score, why) in enumerate(numbers["hits"], 1):
+        is_known = view.get(id, Where(recalled.scope)) is not None  # what was forgotten since is not told again
+        seen = {memory.version: memory for memory in view.history(id, recalled.scope)} if is_known else {}
+        hits.append(Explained(rank, id, version, score, _why(why), seen.get(version)))
     return Explanation(
-        recalled.id, recalled.question, recalled.at, numbers["confidence"], numbers["certainty"], numbers["arms"], hits
+        recalled.id, recalled.question, recalled.at, numbers["confidence"], numbers["certainty"], numbers["arms"], tuple(hits)
     )
 
 

@@ -99,7 +99,7 @@ def fuse(words: Mapping[int, float], meaning: Mapping[int, float], lowest: float
     base = {key: by_meaning * score for key, score in meant.items()}
     for key, score in said.items():
         base[key] = base[key] + by_words * score if key in base else score
-    order = sorted(base, key=lambda key: (-base[key], key))
+    order = sorted(base, key=lambda key: (-base[key], -key))
     return Fused(said, meant, {key: base[key] for key in order})
 
 
@@ -138,7 +138,7 @@ def rank(
         holds = outline.valid_until is None or outline.valid_until > asked.now
         key = outline.key
         ranked.append(Ranked(outline, found.words.get(key), found.meaning.get(key), beside.get(key), score, holds, got))
-    ranked.sort(key=lambda one: (not one.holds, -one.score, one.outline.key))
+    ranked.sort(key=lambda one: (not one.holds, -one.score, -one.outline.key))
     return ranked
 
 

@@ -13,7 +13,7 @@ STRICT = 0.5
 
 def likeness(cosine: float, scale: tuple[float, float]) -> float:
     """Return a cosine on the scale of its embedder: 0 for unrelated texts, 1 for a question and its answer."""
-    unrelated, alike = scale
+    unrelated, alike = scale if scale[0] < scale[1] else (0.0, 1.0)
     return min(1.0, max(0.0, (cosine - unrelated) / (alike - unrelated)))
 
 

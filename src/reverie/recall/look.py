@@ -6,6 +6,7 @@ for being weak. What has no vector yet is judged by its words. Recall writes not
 
 from __future__ import annotations
 
+import logging
 import random
 import re
 from collections.abc import Sequence
@@ -27,8 +28,10 @@ if TYPE_CHECKING:
 
 WIDE, WIDER = 100, 500  # candidates by words, each of which costs time, and by meaning, which hardly do
 HEAD = 40
+MOST_SIGNS, MOST_WORDS = 20_000, 1_000  # of a question; the time that a search takes grows with them
 SHORTEST = 3  # characters of a question that has a meaning (C2)
 UNSPACED = ("zh", "ja", "ko", "th", "lo", "my", "km")  # an embedder that does not know these sees noise
+log = logging.getLogger(__name__)
 _FIRST_PERSON = re.compile(r"\b(i|i'm|i've|my|me|mine|yo|mi|mis|me)\b", re.IGNORECASE)
 
 
@@ -66,7 +69,7 @@ def meaning_of(text: str, vector: Sequence[float] | None, knows: Knows) -> Meani
     scale = getattr(embedder, "scale", (0.0, 1.0))  # not every one says, nor the languages it knows
     if vector is not None:
         return Meaning(unit(vector, knows.length()), embedder.name, None, scale)  # whatever language it was made of
-    found = knows.of(text) if len(text.strip()) >= SHORTEST else None
+    found = knows.of(text[:MOST_SIGNS]) if len(text.strip()) >= SHORTEST else None
     return None if found is None else Meaning(found, embedder.name, getattr(embedder, "languages", None), scale)
 
 
@@ -79,31 +82,36 @@ def recall(
     now: datetime,
     strict: bool,
     weighting: Weighting,
-) -> Recollection:
-    """Return what comes to mind; without any text or vector the newest that fits."""
-    cue = query(text)
+) -> tuple[Recollection, tuple[str, ...]]:
+    """Return what comes to mind, and the ids of all that was considered; without any text or vector the newest that fits."""
+    cue = Query(query(text[:MOST_SIGNS]).words[:MOST_WORDS])
     named = Cue(text, tuple(word.text for word in cue.words))
     # Any number of questions may be asked of one moment: what orders memories within a commit tells these apart by chance.
     id = f"r-{space_mark(view.space)}-{new_tail(now, random.getrandbits(20))}"
     if not text.strip() and meaning is None:
-        return Recollection(id, named, _newest(view, where, limit, now), "none", 0.0, _arms(None, view, where))
+        return Recollection(id, named, _newest(view, where, limit, now), "none", 0.0, _arms(None, view, where)), ()
     wide = max(limit, WIDE)
     by_words = words.look(view, cue, where, wide, now) if cue.words else {}
     share = _share(text, meaning, weighting)
     near = Near([])
     if meaning is not None and share:
-        near = view.search_vectors(meaning.vector, meaning.model, "turn", where, max(limit, WIDER), list(by_words))
+        try:
+            near = view.search_vectors(meaning.vector, meaning.model, "turn", where, max(limit, WIDER), list(by_words))
+        except BadInput as exc:  # the embedder makes vectors of another length than those kept under its name
+            log.warning("recall goes on by words alone: %s", exc)
+            share = 0.0
     by_meaning = {match.key: match.score for match in near.matches}
     found = fuse.fuse(by_words, by_meaning, near.lowest, weighting, share)
     head = list(found.base)[: max(4 * limit, HEAD)]
     beside = fuse.beside(view.around(head, where), found.base)
     outlines = view.outlines(list(dict.fromkeys((*head, *beside))))
-    asked = Asked(now, where.scope.channel, *_named(text, outlines))
+    asked = Asked(now, where.scope.channel, *_named(text[:MOST_SIGNS], outlines))
     ranked = fuse.rank(found, outlines, beside, asked, weighting)
     near_by = {one.outline.key: one.neighbours for one in ranked if one.neighbours}
     places = _places(by_words), _places(by_meaning), _places(near_by)
     arms = _arms(meaning if share else None, view, where)
-    return _gated(view, id, named, cue, ranked, places, by_meaning, meaning, where, limit, strict, arms)
+    found_now = _gated(view, id, named, cue, ranked, places, by_meaning, meaning, where, limit, strict, arms)
+    return found_now, tuple(one.outline.id for one in ranked)
 
 
 def _gated(

@@ -55,9 +55,13 @@ class Context:
 
 
 def tokens_of(text: str) -> int:
-    """Return how many tokens a text takes at most, roughly: four letters each, in scripts without spaces one."""
-    wide = 0 if text.isascii() else sum(map(is_unspaced, text))
-    return -(-(len(text) - wide) // 4) + wide
+    """Return how many tokens a text takes, roughly and rather too many: four Latin letters each, two of another alphabet, and
+    one for every sign of a script without spaces, emoji or other symbol.
+    """
+    if text.isascii():
+        return -(-len(text) // 4)
+    quarters = sum(1 if sign < "\u0250" else 2 if sign.isalpha() and not is_unspaced(sign) else 4 for sign in text)
+    return -(-quarters // 4)
 
 
 def pack(found: Recollection, budget: int, key: bytes, zone: tzinfo) -> Context:

@@ -12,20 +12,20 @@ import re
 import unicodedata
 from datetime import UTC, tzinfo
 
+from reverie.memory.language import is_unseen
 from reverie.memory.trace import Memory
 
 _LINE_ENDS = re.compile("\r\n|[\n\r\v\f\x85\u2028\u2029]")
 _PIECE = re.compile(r"&(?:#x[0-9a-f]{1,8}|#[0-9]{1,8}|[a-z]{2,12}\b);?|.", re.IGNORECASE | re.DOTALL)
-_TAGS = "memory|chat-memory|working-memory|chat-context|think|thinking|system|user|assistant|tool|human|instructions?"
+_TAGS = "memory|chat-memory|working-memory|chat-context|think|thinking|system|user|assistant|tool|human|instructions?|bos|eos"
 _READS_AS_MORE = re.compile(
     rf"(?P<angle><)(?=[\s/<]*(?:(?:{_TAGS})\b|s\s*>|\||\w+_of_\w+|im_\w+|sys\b))"
-    r"|(?P<square>\[)(?=[\s/]*(?:memory|unverified|inst|system|tool_calls|available_tools)\b)"
+    r"|(?P<square>\[)(?=[\s/]*(?:memory|unverified|inst\b|system|tool_|available_tools))"
     r"|(?P<fence>`(?=``)|~(?=~~)|(?<=``)`|(?<=~~)~|(?<=`)`(?=`)|(?<=~)~(?=~))",
     re.IGNORECASE,
 )
 _HARMLESS = {"angle": "(", "square": "(", "fence": "'"}
-_UNSEEN = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0\u2800")
-_SELECTORS = frozenset(map(chr, range(0xFE00, 0xFE10)))  # they choose how an emoji looks, and could split a tag's name
+_SELECTORS = frozenset("\ufe0e\ufe0f")  # they choose how an emoji looks, and could split a tag's name
 _LOOKS_LIKE = dict.fromkeys("‹〈❮⟨❬˂ᐸ", "<") | dict.fromkeys("〔⟦❲", "[") | {"ˋ": "`", "∼": "~"}
 
 
@@ -50,7 +50,9 @@ def line_of(memory: Memory, zone: tzinfo = UTC) -> str:
 def _is_seen(sign: str) -> bool:
     if sign.isascii():
         return (sign >= " " and sign != "\x7f") or sign == "\t"
-    return unicodedata.category(sign) not in ("Cc", "Cf", "Cs", "Zl", "Zp") and sign not in _UNSEEN
+    if sign in _SELECTORS:
+        return True
+    return unicodedata.category(sign) not in ("Cc", "Cf", "Cs", "Zl", "Zp") and not is_unseen(sign) and sign != "\u2800"
 
 
 def _as_read(text: str) -> tuple[str, list[int]]:

@@ -28,7 +28,7 @@ def look(view: View, cue: Query, where: Where, limit: int, now: datetime) -> dic
         return {match.key: match.score for match in matches}
     keys = [match.key for match in matches]
     scores = dict(zip(keys, _scores(view, cue, where, view.fetch(keys, where.at)), strict=True))
-    return dict(sorted(scores.items(), key=lambda pair: (-pair[1], pair[0])))
+    return dict(sorted(scores.items(), key=lambda pair: (-pair[1], -pair[0])))
 
 
 def matched(cue: Query, memory: Memory) -> tuple[str, ...]:

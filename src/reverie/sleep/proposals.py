@@ -12,6 +12,7 @@ from datetime import datetime
 
 from reverie.errors import BadInput, Conflict, NotFound
 from reverie.learn import revise
+from reverie.learn.ingest import resting_only_on
 from reverie.memory import check
 from reverie.memory.scope import Scope, meet, visible
 from reverie.memory.trace import Memory, new_tail, space_mark
@@ -24,12 +25,13 @@ VERBS = ("forget",)
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What would be done, to which version of which memory."""
+    """What would be done, to which version of which memory; `also` are the ids of what rests on it alone and goes with it."""
 
     verb: str
     id: str
     version: int
     text: str
+    also: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +67,7 @@ def propose(store: Store, verb: str, id: str, reason: str | None, here: Scope, b
         value = {"verb": verb, "memory": id, "version": memory.version, "reason": reason, "by": by}
         place = meet((memory.audience, place_of(here))) or memory.audience  # it tells of the memory, and may quote who proposes
         state = State(KIND, place, name, value, now)
-        made.append(_shown(state, memory))
+        made.append(_shown(view, state, memory, here))
         return [state]
 
     store.put_state(here.space, entries)
@@ -89,14 +91,14 @@ def approve(draft: Draft, id: str, hash: str, here: Scope) -> None:
     """Do what was proposed; refused if it is no longer what was shown. Done, it is no longer listed: its version is retired."""
     state = _state(draft, id, here)
     memory = _memory(draft, state, here)
-    if memory is None or _shown(state, memory).hash != hash:
+    if memory is None or _shown(draft, state, memory, here).hash != hash:
         raise Conflict(f"what {id} proposes has changed since it was shown; look at proposals() again")
     revise.forget(draft, [memory])
 
 
 def _listed(view: View, here: Scope) -> list[Proposal]:
     shown = [(state, _memory(view, state, here)) for state in view.states(here, KIND)]
-    return sorted((_shown(state, memory) for state, memory in shown if memory), key=lambda one: one.id)
+    return sorted((_shown(view, state, memory, here) for state, memory in shown if memory), key=lambda one: one.id)
 
 
 def _state(view: View, id: str, here: Scope) -> State:
@@ -110,12 +112,15 @@ def _state(view: View, id: str, here: Scope) -> State:
 
 def _memory(view: View, state: State, here: Scope) -> Memory | None:
     """Return the version that a proposal is about, if it is still the one in force and to be seen here."""
+    if not {"verb", "memory", "version", "reason", "by"} <= set(state.value):  # an import may bring anything
+        return None
     memory = view.get(str(state.value["memory"]), Where(here))
     return memory if memory is not None and memory.version == state.value["version"] else None
 
 
-def _shown(state: State, memory: Memory) -> Proposal:
-    change = Change(str(state.value["verb"]), memory.id, memory.version, memory.text)
+def _shown(view: View, state: State, memory: Memory, here: Scope) -> Proposal:
+    resting = tuple(sorted(id for id in resting_only_on(view, [memory]) if view.get(id, Where(here))))
+    change = Change(str(state.value["verb"]), memory.id, memory.version, memory.text, resting)
     reason = state.value["reason"]
     shown = repr((state.name, change, reason))
     digest = hashlib.sha256(shown.encode()).hexdigest()[:16]

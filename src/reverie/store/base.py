@@ -262,7 +262,7 @@ class View(Protocol):
         """Return of each memory the newest version with this upsert key, active ones first, then by age, newest first."""
 
     def search_words(self, query: Query, where: Where, limit: int, now: datetime) -> list[Match]:
-        """Return every version with one of the words, what still holds at `now` before what no longer does, then by BM25.
+        """Return every version with one of the words: what still holds at `now` first, then by BM25, then the newest.
 
         At most `limit` of the current ones, and as many of the past where `where` reaches back.
         """
@@ -588,7 +588,7 @@ def unit(values: Sequence[float] | Floats, length: int | None) -> Floats:
 
     try:
         array = np.asarray(values, dtype=np.float64).reshape(-1)
-    except (TypeError, ValueError) as exc:
+    except (TypeError, ValueError, OverflowError) as exc:
         raise BadInput(f"a vector must be a list of numbers, not {type(values).__name__}: {exc}") from exc
     if length is not None and len(array) != length:
         raise BadInput(f"a vector of {len(array)} numbers; the vectors kept here have {length}: use the same model")

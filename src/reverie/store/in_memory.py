@@ -263,7 +263,9 @@ class InMemoryView:
             for key, n in times.items():
                 scores[key] = scores.get(key, 0.0) + rarity * n / (n + 1)
         found = [(key, record.memory) for key, record in self._fitting(where) if key in scores]
-        found.sort(key=lambda pair: (pair[1].valid_until is not None and pair[1].valid_until <= now, -scores[pair[0]], pair[0]))
+        found.sort(
+            key=lambda pair: (pair[1].valid_until is not None and pair[1].valid_until <= now, -scores[pair[0]], -pair[0])
+        )
         return [Match(key, scores[key]) for key, _ in found[:limit]]
 
     def counts(self, terms: Sequence[str], where: Where) -> tuple[int, dict[str, int]]:
@@ -287,7 +289,7 @@ class InMemoryView:
             key = keys.get((vector.vector.id, vector.vector.version))
             if key is not None:
                 best[key] = max(best.get(key, -1.0), float(sought @ vector.values))
-        ranked = sorted(best.items(), key=lambda pair: (-pair[1], pair[0]))
+        ranked = sorted(best.items(), key=lambda pair: (-pair[1], -pair[0]))
         others = [pair for pair in ranked[limit:] if pair[0] in also]
         return Near([Match(key, score) for key, score in ranked[:limit] + others], min(best.values(), default=0.0))
 

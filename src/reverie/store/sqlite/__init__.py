@@ -8,7 +8,7 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -157,8 +157,10 @@ class SqliteStore:
                         found.add(recalled.id)
         return found
 
-    def alone(self, task: str) -> AbstractContextManager[bool]:
-        return self.ledger.alone(task)
+    @contextmanager
+    def alone(self, task: str) -> Iterator[bool]:
+        with translated(self.home), self.ledger.alone(task) as is_mine:
+            yield is_mine
 
     def erase(self, space: str, plan: Callable[[View], Erasure], by: str, now: datetime, dry_run: bool = False) -> Swept:
         with self._folder.use(space) as file:
@@ -185,9 +187,12 @@ class SqliteStore:
         """Note what was erased beside the file, and clear what is left of it."""
         self.ledger.write(file.mark, erase.marks_in(file))
         erase.step("noted")
-        self._recalls.forget(file.space, gone, texts)
+        is_clear = self._recalls.forget(file.space, gone, texts)
         erase.step("recalls")
         pending = erase.sweep(file, self._folder.aside, needles)
+        if not is_clear:  # whoever opens the space next tries again
+            file.writer.execute("INSERT OR REPLACE INTO meta VALUES('unswept', 1)")
+            pending = (*pending, "recalls")
         self.ledger.touch()
         return pending
 

@@ -100,6 +100,7 @@ class Folder:
         self._settle = settle  # finishes what an erase left pending, when a file is opened
         self._seed = seed  # tombstones that a new file starts with
         self._open: OrderedDict[str, SpaceFile] = OrderedDict()
+        self._opening = 0
         self._gates: dict[str, threading.Lock] = {}
         self._names: dict[str, str] = {}
         self._written: set[str] = set()
@@ -184,16 +185,28 @@ class Folder:
                     file.users += 1
                     return file
             path = self.path_of(space)
-            with translated(path):
+            with self._room_for_one(), translated(path):
                 if not path.exists():
                     if not create:
                         return None
                     self._create(path, space)
                 file = self._opened(path, space)
-            with self._lock:
-                self._open[space] = file
-                file.users += 1
+                with self._lock:
+                    self._open[space] = file
+                    file.users += 1
                 return file
+
+    @contextmanager
+    def _room_for_one(self) -> Iterator[None]:
+        """See to it that few enough others are open: what is done beside the work opens some, too."""
+        with self._lock:
+            self._opening += 1
+            self._let_go_of_some()
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._opening -= 1
 
     def _opened(self, path: Path, space: str) -> SpaceFile:
         file = SpaceFile(path, space)
@@ -235,7 +248,7 @@ class Folder:
 
     def _let_go_of_some(self) -> None:
         idle = [space for space, file in self._open.items() if file.users == 0]
-        for space in idle[: max(0, len(self._open) - MAX_OPEN)]:
+        for space in idle[: max(0, len(self._open) + self._opening - MAX_OPEN)]:
             self._open.pop(space).close()
 
     def each_open(self) -> list[SpaceFile]:

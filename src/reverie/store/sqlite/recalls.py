@@ -18,7 +18,7 @@ from typing import Any
 
 import apsw
 
-from reverie.errors import StoreError
+from reverie.errors import BadInput, StoreError
 from reverie.memory.scope import Scope
 from reverie.memory.trace import from_micros, micros, space_mark
 from reverie.store.base import Erasure, Recalled, concerns
@@ -26,7 +26,7 @@ from reverie.store.sqlite.schema import APPLICATION_ID
 
 KEPT = 10_000
 LINGER_S = 0.5
-BUSY_MS = 10_000
+BUSY_MS = 2_000
 
 log = logging.getLogger(__name__)
 
@@ -70,11 +70,11 @@ class Recalls:
         """Return the id of the last one asked in a scope."""
         where = "mark = ?" if scope.sees_all else "mark = ? AND sees_all = 0 AND channel IS ? AND session IS ? AND person IS ?"
         bind = (space_mark(scope.space), *(() if scope.sees_all else (scope.channel, scope.session, scope.person)))
-        found = self._read(f"{where} ORDER BY at DESC, n DESC LIMIT 1", bind)
+        found = self._read(f"{where} ORDER BY n DESC LIMIT 1", bind)
         return found[0].id if found else None
 
-    def forget(self, space: str, erasure: Erasure | None, texts: Sequence[str]) -> None:
-        """Take out every recall that has to do with what was erased, and leave nothing of it in the file.
+    def forget(self, space: str, erasure: Erasure | None, texts: Sequence[str]) -> bool:
+        """Take out every recall that has to do with what was erased; False while somebody keeps the file from being cleared.
 
         Without an erasure (a crash cut it short) nobody knows what it was about: every recall of the space goes.
         """
@@ -83,12 +83,19 @@ class Recalls:
                 self._waiting = [one for one in self._waiting if one.scope.space != space]
         else:
             self.flush()
-        kept = self._rows("mark = ?", (space_mark(space),))
-        gone = {one.id for one in kept} if erasure is None else self._erased(kept)
-        with self._lock, self._disposable():
-            if self._path.exists():
+        is_clear = True
+        if not self._path.exists():
+            return is_clear
+        try:
+            kept = self._rows("mark = ?", (space_mark(space),))
+            gone = {one.id for one in kept} if erasure is None else self._erased(kept)
+            with self._lock, self._disposable():
                 self._delete([r.id for r in kept if r.id in gone or (erasure and concerns(erasure, texts, r))])
-                self._sweep()
+                is_clear = self._sweep()
+        except (apsw.Error, OSError) as exc:
+            log.warning("%s could not be cleared of what was erased: %s", self._path, exc)
+            is_clear = False
+        return is_clear
 
     def flush(self) -> None:
         """Write what is waiting; what cannot be written is let go of."""
@@ -151,10 +158,11 @@ class Recalls:
             with self._open() as connection:
                 connection.execute("DELETE FROM recalls WHERE id IN (SELECT value FROM json_each(?))", (json.dumps(ids),))
 
-    def _sweep(self) -> None:
-        """Leave nothing of what was deleted in the file or its log."""
+    def _sweep(self) -> bool:
+        """Leave nothing of what was deleted in the file or its log; False while a reader is in the way."""
         self._open().execute("VACUUM")
-        self._open().execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+        ((busy, *_),) = self._open().execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+        return not busy
 
     def _read(self, condition: str, bind: tuple[Any, ...]) -> list[Recalled]:
         self.flush()
@@ -162,17 +170,17 @@ class Recalls:
 
     def _rows(self, condition: str, bind: tuple[Any, ...]) -> list[Recalled]:
         columns = "id, space, channel, session, person, sees_all, at, question, ids, numbers"
-        rows: list[Any] = []
         with self._lock, self._disposable():
             if self._path.exists():
-                rows = self._open().execute(f"SELECT {columns} FROM recalls WHERE {condition}", bind).fetchall()
-        return [
-            Recalled(
-                id, Scope(space, channel, session, person, sees_all=bool(sees_all)), from_micros(at), question,
-                tuple(json.loads(ids)), numbers,
-            )
-            for id, space, channel, session, person, sees_all, at, question, ids, numbers in rows
-        ]  # fmt: skip
+                rows: list[Any] = self._open().execute(f"SELECT {columns} FROM recalls WHERE {condition}", bind).fetchall()
+                return [
+                    Recalled(
+                        id, Scope(space, channel, session, person, sees_all=bool(sees_all)), from_micros(at), question,
+                        tuple(json.loads(ids)), str(numbers),
+                    )
+                    for id, space, channel, session, person, sees_all, at, question, ids, numbers in rows
+                ]  # fmt: skip
+        return []
 
     def _open(self) -> apsw.Connection:
         if self._connection is None:
@@ -188,7 +196,7 @@ class Recalls:
         """Throw the file away if it turns out to be damaged: nothing in it is worth a complaint, nor may it stop an erase."""
         try:
             yield
-        except (apsw.CorruptError, apsw.NotADBError) as exc:
+        except (apsw.CorruptError, apsw.NotADBError, apsw.SQLError, apsw.ConstraintError, ValueError, BadInput) as exc:
             log.warning("%s is damaged and begun anew: %s", self._path, exc)
             self._start_over()
 

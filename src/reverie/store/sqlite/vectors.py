@@ -110,8 +110,8 @@ class Cache:
         best: dict[int, float] = {}
         wanted = min(len(rows), limit)
         while wanted:  # parts of one version take several places: look further until there are enough versions
-            some = np.argpartition(scores, len(scores) - wanted)[-wanted:] if wanted < len(scores) else np.arange(len(scores))
-            some = some[np.lexsort((v[some], -scores[some]))]
+            some = _highest(scores, wanted)
+            some = some[np.lexsort((-v[some], -scores[some]))]  # among equals the newest first
             best = {}
             for key, score in zip(v[some].tolist(), scores[some].tolist(), strict=True):
                 best.setdefault(key, score)
@@ -123,3 +123,12 @@ class Cache:
             if key not in found:
                 asked[key] = max(asked.get(key, -2.0), score)
         return [*found.items(), *asked.items()], float(scores.min())
+
+
+def _highest(scores: Floats, wanted: int) -> NDArray[np.int64]:
+    """Return the rows of the highest scores; of equal ones at the edge the last, which are the newest."""
+    if wanted >= len(scores):
+        return np.arange(len(scores))
+    edge = np.partition(scores, len(scores) - wanted)[len(scores) - wanted]
+    above = np.flatnonzero(scores > edge)
+    return np.concatenate((above, np.flatnonzero(scores == edge)[len(above) - wanted :]))

@@ -276,7 +276,8 @@ class SqliteView:
             # else can come before. Among 100,000 memories this takes half the time; where few are visible, twice.
             most = min(limit + max(limit // 2, 64), COUNT_LIMIT)
             found = self.rows(
-                "SELECT rowid AS v, bm25(words_now) AS score FROM words_now WHERE words_now MATCH ? ORDER BY score, v LIMIT ?",
+                "SELECT rowid AS v, bm25(words_now) AS score FROM words_now WHERE words_now MATCH ?"
+                " ORDER BY score, v DESC LIMIT ?",
                 (asked[0], most),
             )
             past: dict[int, int] = dict(
@@ -298,11 +299,11 @@ class SqliteView:
                 for over, score, v in self.rows(
                     f"SELECT (m.valid_until IS NOT NULL AND m.valid_until <= ?) AS over, bm25({table}) AS score, m.v"
                     f" FROM {table} CROSS JOIN versions m ON m.v = {table}.rowid"
-                    f" WHERE {table} MATCH ? AND {condition} ORDER BY over, score, m.v LIMIT ?",
+                    f" WHERE {table} MATCH ? AND {condition} ORDER BY over, score, m.v DESC LIMIT ?",
                     (micros(now), match, *bind, limit if len(asked) == 1 else -1),
                 ):
                     scores[over, v] = scores.get((over, v), 0.0) + score
-            ranked = sorted(scores.items(), key=lambda pair: (pair[0][0], pair[1], pair[0][1]))
+            ranked = sorted(scores.items(), key=lambda pair: (pair[0][0], pair[1], -pair[0][1]))
             best += [Match(v, -score) for (_, v), score in ranked[:limit]]
         return best
 
