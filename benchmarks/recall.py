@@ -125,9 +125,7 @@ def _measured(answers: Sequence[Mapping[str, Any]]) -> dict[str, float]:
     for what, ks in (("turns", TURNS), ("sessions", SESSIONS)):
         asked = [one for one in answers if one[f"gold_{what}"]]
         for k in ks if asked else ():
-            shares = [
-                len(set(one[what][:k]) & set(one[f"gold_{what}"])) / len(set(one[f"gold_{what}"])) for one in asked
-            ]
+            shares = [len(set(one[what][:k]) & set(one[f"gold_{what}"])) / len(set(one[f"gold_{what}"])) for one in asked]
             measures[f"{what} R@{k}"] = round(statistics.mean(shares), 4)
             measures[f"{what} all@{k}"] = round(statistics.mean(share == 1 for share in shares), 4)
     return measures

@@ -742,7 +742,10 @@ def test_rows_of_rubbish_are_counted_as_failed_and_the_good_ones_kept(bench: Ben
 
 def test_a_naive_clock_is_refused_at_its_first_use(tmp_path: Path) -> None:
     for home in (":memory:", tmp_path / "home"):
-        with reverie.open(home, clock=lambda: NAIVE, embedder="none") as mind, pytest.raises(BadInput, match="no time zone; write"):
+        with (
+            reverie.open(home, clock=lambda: NAIVE, embedder="none") as mind,
+            pytest.raises(BadInput, match="no time zone; write"),
+        ):
             mind.observe("hello there")
 
 

@@ -2,6 +2,8 @@
 
 import os
 import stat
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -100,6 +102,52 @@ def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
     (tmp_path / "reverie.toml").mkdir()
     with pytest.raises(BadInput, match="cannot be read: Is a directory"):
         load(tmp_path, NOTHING)
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("[" * 100_000, "reverie.toml:1: not TOML"),
+        ("space = " + "[" * 100_000, "lists within lists, too deep to read"),
+        ("budget = " + "9" * 5_000, "a number of thousands of digits"),
+        ("budget = 0x" + "f" * 5_000, "reverie.toml:1: budget must be a whole number below 2**63"),
+        ("a." * 2_000 + "a = 1", "reverie.toml:1: no setting named 'a'"),
+    ],
+)
+def test_a_file_made_to_choke_on_is_refused_by_its_name(tmp_path: Path, text: str, complaint: str) -> None:
+    path = written(tmp_path, text + "\n")
+    with pytest.raises(BadInput) as caught:
+        load(tmp_path, NOTHING)
+    assert str(path) in str(caught.value)
+    assert complaint in str(caught.value)
+    with pytest.raises(BadInput):
+        put(tmp_path, "zone", "UTC")
+    assert path.read_text().startswith(text)
+
+
+@pytest.mark.parametrize(
+    "make", [os.mkfifo, os.mkdir, lambda path: path.symlink_to("/dev/zero"), lambda path: path.symlink_to(path)]
+)
+def test_what_is_no_file_is_refused_by_its_name_and_not_waited_for(tmp_path: Path, make: Callable[[Path], None]) -> None:
+    path = tmp_path / "reverie.toml"
+    make(path)
+    for act in (partial(load, tmp_path, NOTHING), partial(put, tmp_path, "zone", "UTC"), partial(unset, tmp_path, "zone")):
+        with pytest.raises(BadInput) as caught:
+            act()
+        assert str(path) in str(caught.value) or "/dev/zero" in str(caught.value)
+
+
+@pytest.mark.parametrize("url", ["https://me:hunter2@host/v1", "ftp://me:hunter2@host", "https://host/v1?key=hunter2"])
+def test_an_address_with_a_password_is_refused_without_showing_it(url: str) -> None:
+    with pytest.raises(BadInput, match="openai_url must be an address alone") as caught:
+        Settings(openai_url=url)
+    assert "hunter2" not in str(caught.value)
+
+
+def test_a_budget_of_very_many_digits_is_refused_in_one_line(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="budget must be a whole number") as caught:
+        put(tmp_path, "budget", "9" * 5_000)
+    assert len(str(caught.value)) < 200
 
 
 def test_the_key_is_never_in_what_settings_print() -> None:

@@ -10,6 +10,7 @@ import json
 import os
 import re
 import secrets
+import stat
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
@@ -144,7 +145,7 @@ def unset(home: str | os.PathLike[str], name: str) -> Settings:
 
 
 def _edit(home: str | os.PathLike[str], name: str, value: object) -> Settings:
-    path = (check.path(home, "home") / FILE).resolve()
+    path = Path(os.path.realpath(check.path(home, "home") / FILE))
     text = _read(path)
     before = _parse(text, path)
     lines = text.splitlines(keepends=True)
@@ -158,10 +159,10 @@ def _edit(home: str | os.PathLike[str], name: str, value: object) -> Settings:
     written = "".join(lines)
     after = {key: kept for key, kept in before.items() if key != name} | ({} if value is None else {name: value})
     try:
-        parsed = tomllib.loads(written)
-    except tomllib.TOMLDecodeError:
-        parsed = None
-    if parsed != after:  # a value over several lines, or a quoted key: nothing that was typed here
+        is_meant = tomllib.loads(written) == after
+    except (ValueError, RecursionError):
+        is_meant = False
+    if not is_meant:  # a value over several lines, or a quoted key: nothing that was typed here
         raise BadInput(f"{path} cannot be changed line by line at {name!r}; edit it by hand")
     if written != text:
         _write(path, written)
@@ -170,6 +171,9 @@ def _edit(home: str | os.PathLike[str], name: str, value: object) -> Settings:
 
 def _read(path: Path) -> str:
     try:
+        mode = path.stat().st_mode
+        if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):  # a pipe may never end, or never begin
+            raise BadInput(f"{path} is no ordinary file; put one in its place, or take it away")
         return path.read_text("utf-8")
     except (FileNotFoundError, NotADirectoryError):  # a home that is a file is refused by who opens it
         return ""
@@ -202,6 +206,12 @@ def _parse(text: str, path: Path) -> dict[str, object]:
         found = re.search(r"line (\d+)", str(exc))
         line = found[1] if found else text.rstrip().count("\n") + 1
         raise BadInput(f'{path}:{line}: not TOML ({exc}); write one setting a line, such as space = "home"') from exc
+    except RecursionError as exc:
+        raise BadInput(
+            f'{path}: lists within lists, too deep to read; write one setting a line, such as space = "home"'
+        ) from exc
+    except ValueError as exc:  # the one that Python gives up on, for the time it would take
+        raise BadInput(f"{path}: a number of thousands of digits, which no setting has; take it out") from exc
 
 
 def _line_of(text: str, name: str) -> int:
@@ -223,7 +233,7 @@ def _typed(name: str, text: str) -> object:
     try:
         return _checked(name, int(text.replace("_", "")))
     except ValueError as exc:
-        raise BadInput(f"budget must be a whole number, not {text!r}") from exc
+        raise BadInput(f"budget must be a whole number, not {text!r:.80}") from exc
 
 
 def _checked(name: str, value: object) -> object:
@@ -231,14 +241,21 @@ def _checked(name: str, value: object) -> object:
     if value is None and name in ("openai_key", "person"):
         return None
     if name == "budget":
+        if isinstance(value, int) and value.bit_length() > 63:  # too long to be shown
+            raise BadInput("budget must be a whole number below 2**63")
         return check.count(value, name)
     if name in SECRETS and isinstance(value, str) and not value.isprintable():
         raise BadInput(f"{name} holds a character that no key has; copy it again")  # without showing it
     if name == "zone":
         return _zone(check.name(value, name))
     said = check.name(value, name)
-    if name == "openai_url" and not said.startswith(("http://", "https://")):
-        raise BadInput(f"openai_url must start with http:// or https://, not {said!r}")
+    if name == "openai_url":
+        if re.search("[@?#]", said):  # what may be a password is not shown
+            raise BadInput(
+                "openai_url must be an address alone, without a name, a password or '?'; the key goes into openai_key"
+            )
+        if not said.startswith(("http://", "https://")):
+            raise BadInput(f"openai_url must start with http:// or https://, not {said!r}")
     return said
 
 

@@ -24,7 +24,9 @@ def new_mind(clock: Clock, tmp_path: Path) -> Iterator[NewMind]:
     numbers = count()
 
     def new(kind: str) -> Mind:
-        mind = reverie.open(":memory:" if kind == "memory" else tmp_path / f"home-{next(numbers)}", clock=clock, embedder="none")
+        mind = reverie.open(
+            ":memory:" if kind == "memory" else tmp_path / f"home-{next(numbers)}", clock=clock, embedder="none"
+        )
         opened.append(mind)
         return mind
 

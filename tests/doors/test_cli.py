@@ -60,7 +60,7 @@ def test_every_command_has_an_example_in_its_help_that_can_be_typed(words: tuple
     examples = [line.strip() for line in said.partition("Examples:\n")[2].partition("\n\n")[0].splitlines()]
     assert examples
     for line in examples:
-        typed = shlex.split(line.rpartition("|")[2])
+        typed = shlex.split(next(part for part in line.split("|") if part.strip().startswith("reverie")))
         assert tuple(typed[: len(words) + 1]) == ("reverie", *words) or words == ("config",)
         path = next(path for path in sorted(COMMANDS, key=len, reverse=True) if tuple(typed[1 : len(path) + 1]) == path)
         COMMANDS[path].make_context("reverie", typed[len(path) + 1 :])
@@ -202,6 +202,52 @@ def test_a_proposal_is_added_approved_and_rejected() -> None:
     assert [memory["id"] for memory in told("list")] == [second]
 
 
+def test_a_proposal_is_decided_by_its_number_in_the_list(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    facts = [told("remember", f"thing {number}")["id"] for number in range(4)]
+    for fact in facts:
+        run("proposals", "add", "forget", fact)
+    shown = done(run("proposals"))
+    assert [line[:8] for line in shown.splitlines() if line[0].isdigit()] == ["1. forge", "2. forge", "3. forge", "4. forge"]
+    refused = run("proposals", "approve", "2", terminal=True, stdin="no\n")
+    assert (refused.code, len(told("list"))) == (1, 4)
+    assert "forget 'thing 1'" in refused.err
+    assert "Approve it? [y/N]" in refused.err
+    assert run("proposals", "approve", "2", terminal=True, stdin="y\n").code == 0
+    second = told("proposals")[1]
+    assert second["change"]["id"] == facts[2]
+    assert run("proposals", "approve", "2", second["hash"], terminal=True).code == 0
+    assert run("proposals", "reject", "1", terminal=True, stdin="y\n").code == 0
+    unasked = run("proposals", "approve", "1", "--yes", terminal=True)
+    assert (unasked.code, "forget 'thing 3'" in unasked.err, "[y/N]" in unasked.err) == (0, True, False)
+    assert [memory["id"] for memory in told("list")] == [facts[0]]
+
+
+def test_a_proposal_that_changed_while_it_was_shown_is_not_approved(at_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fact = told("remember", "Ana lives in Oaxaca")["id"]
+    run("proposals", "add", "forget", fact)
+
+    def changes_its_mind(question: str) -> bool:
+        with mind(at_home) as kept:
+            kept.update(fact, "Ana lives in Puebla")
+        return True
+
+    monkeypatch.setattr("reverie.doors.cli.asking.agreed", changes_its_mind)
+    outcome = run("proposals", "approve", "1", terminal=True)
+    assert outcome.code == 1
+    assert "has changed since it was shown; look at reverie proposals again" in outcome.err
+    assert [memory["text"] for memory in told("list")] == ["Ana lives in Puebla"]
+
+
+def test_a_number_counts_in_the_space_that_is_named() -> None:
+    fact = told("remember", "thing", "--space", "flat")["id"]
+    run("proposals", "add", "forget", fact)
+    missing = run("proposals", "approve", "1")
+    assert (missing.code, missing.err.splitlines()[0]) == (1, "error: no proposal 1 here; there are 0")
+    assert run("proposals", "approve", "1", "--space", "flat").code == 0
+    assert told("list", "--space", "flat") == []
+
+
 def test_a_recall_is_kept_for_why(at_home: Path) -> None:
     told("remember", "Ana lives in Oaxaca")
     found = told("recall", "where does Ana live?")
@@ -218,6 +264,9 @@ def test_a_context_keeps_to_the_budget_that_is_set(at_home: Path) -> None:
     assert told("context", "where has Ana been?")["tokens"] <= 60
     assert told("context", "where has Ana been?", "--budget", "200")["tokens"] > 60
     assert "town" in done(run("context", "where has Ana been?"))
+    small, foreign = run("context", "where has Ana been?", "--budget", "5"), run("context", "submarines")
+    assert (small.out, foreign.out, foreign.err) == ("", "", "nothing bears on it\n")
+    assert small.err == "the budget is too small: 20 that bear on it were left out; ask again with a larger one\n"
 
 
 def test_export_import_backup_and_recover(at_home: Path, tmp_path: Path) -> None:
@@ -229,6 +278,36 @@ def test_export_import_backup_and_recover(at_home: Path, tmp_path: Path) -> None
     for home in (at_home, tmp_path / "other", tmp_path / "third"):
         with mind(home) as kept:
             assert [memory.text for memory in kept.scan()] == ["Ana lives in Oaxaca"]
+
+
+def test_an_export_may_go_to_stdout(at_home: Path, tmp_path: Path) -> None:
+    fact = told("remember", "Ana lives in Oaxaca \x9b5m ¡día!")["id"]
+    (tmp_path / "between").mkdir()
+    shown = at_shell(at_home, "export", "-", TMPDIR=str(tmp_path / "between"))
+    assert (shown.returncode, shown.stderr) == (0, b"")
+    assert "\x9b" not in shown.stdout.decode()
+    (tmp_path / "piped.jsonl").write_bytes(shown.stdout)
+    assert told("import", "piped.jsonl", "--home", "other")["added"] == 1
+    assert told("get", fact, "--home", "other")["text"] == "Ana lives in Oaxaca \x9b5m ¡día!"
+    assert not (tmp_path / "-").exists()
+    assert list((tmp_path / "between").iterdir()) == []
+    assert told("erase", fact, "--yes")["unreachable"] == ["export: standard output"]
+
+
+def test_an_import_says_whether_it_was_done() -> None:
+    told("remember", "Ana lives in Oaxaca")
+    told("export", "all.jsonl")
+    assert done(run("import", "all.jsonl", "--home", "other", "--dry-run")).startswith("would load 1 memory into")
+    assert done(run("import", "all.jsonl", "--home", "other")).startswith("loaded 1 memory into")
+
+
+def test_help_says_what_a_verb_does_and_takes() -> None:
+    assert "Make the vectors that are missing, drop those of other embedders." in done(run("reindex", "--help"))
+    kinds = re.search(r"what kind of thing it is.*?\[fact\]", done(run("remember", "--help")), re.S)
+    assert kinds is not None
+    assert "episode" in kinds[0]
+    assert "turn" not in kinds[0]
+    assert "turn" in done(run("recall", "--help"))
 
 
 def test_reindex_says_what_it_made(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -266,6 +345,32 @@ def test_turns_that_failed_are_named_and_the_exit_code_says_so() -> None:
     outcome = run("observe", "--many", "-", stdin='{"text": "one"}\n{"text": ""}\n')
     assert outcome.code == 1
     assert "kept 1 turn, 0 known already, 1 failed\n  turn 2: text is empty" in outcome.out
+
+
+@pytest.mark.parametrize(
+    ("turns", "said"),
+    [
+        ('{"text": "one", "at": "2026-03-02"}\n\n{"text": "two", "at": "yesterday"}\n', "line 3: at 'yesterday' is not a time"),
+        ('{"text": "one"}\n{"text": "two", "at": 1772409600}\n', "line 2: at must be an ISO time"),
+        ('[{"text": "one"},\n{"text": "two", "at": "noon"}]', "turn 2: at 'noon' is not a time"),
+    ],
+)
+def test_a_time_of_many_turns_that_is_none_is_named_and_nothing_is_kept(turns: str, said: str, tmp_path: Path) -> None:
+    (tmp_path / "turns.jsonl").write_text(turns)
+    for place, called, stdin in (("turns.jsonl", "turns.jsonl", ""), ("-", "stdin", turns)):
+        outcome = run("observe", "--many", place, stdin=stdin)
+        assert outcome.code == 2
+        assert f"{called}, {said}" in outcome.err
+        assert "nothing was kept" in outcome.err
+    assert told("list") == []
+
+
+def test_times_of_many_turns_are_in_the_zone_that_is_set() -> None:
+    times = ("2026-03-02T18:30", "2026-03-02T18:30+01:00", "2026-03-02 18:30Z", None)
+    lines = [json.dumps({"text": f"said at {time}", "at": time}) for time in times]
+    told("observe", "--many", "-", stdin="\n".join(lines))
+    found = [turn["happened_at"] for turn in told("list")]
+    assert found[:3] == ["2026-03-03T00:30:00+00:00", "2026-03-02T17:30:00+00:00", "2026-03-02T18:30:00+00:00"]
 
 
 def test_a_text_that_starts_with_a_dash_goes_after_two() -> None:
@@ -353,6 +458,44 @@ def test_an_erase_told_yes_does_not_ask_and_proves_itself() -> None:
     assert len(told("erase", "--person", "ana", "--yes")["erased"]) == 1
 
 
+def test_an_erase_of_a_person_asks_though_they_said_nothing(at_home: Path) -> None:
+    with mind(at_home) as kept:
+        kept.people.alias("ana", "Ana María")
+        kept.working(Scope(person="ana")).replace(task="pack the boxes")
+    refused = run("erase", "--person", "ana", terminal=True, stdin="\n")
+    assert refused.code == 1
+    assert "would erase 0 memories\nand all that is held for ana: names, accounts, notes, working memory\n" in refused.err
+    assert "Erase all that is held for ana for good? [y/N]" in refused.err
+    assert told("people")[0]["name"] == "Ana María"
+    assert told("working", "--person", "ana")["task"] == "pack the boxes"
+    assert run("erase", "--person", "ana", terminal=True, stdin="y\n").code == 0
+    assert told("people") == []
+    assert told("working", "--person", "ana") is None
+
+
+def test_an_erase_that_nothing_fits_asks_nothing_and_takes_nothing() -> None:
+    told("remember", "Ana lives in Oaxaca")
+    outcome = run("erase", "--query", "submarines", terminal=True)
+    assert (outcome.code, "nothing fits; nothing was changed" in outcome.out, outcome.err) == (0, True, "")
+
+
+def test_a_dry_run_shows_what_would_go_as_a_listing_does() -> None:
+    for number in range(12):
+        told("remember", f"a town called Oaxaca {number}")
+    told("observe", "I moved to Oaxaca", "--person", "ana")
+    told("forget", told("list")[0]["id"])
+    lines = done(run("list", "--retired")).splitlines()
+    assert "(forgotten)" in lines[0]
+    assert done(run("forget", "--query", "Oaxaca", "--dry-run")).splitlines()[0] == "would forget 12 memories:"
+    assert sorted(done(run("forget", "--query", "Oaxaca", "--dry-run")).splitlines()[1:]) == sorted(lines[1:])
+    erase = done(run("erase", "--query", "Oaxaca", "--dry-run")).splitlines()
+    assert (erase[0], sorted(erase[1:])) == ("would erase 13 memories:", sorted(lines))
+    person = done(run("erase", "--person", "ana", "--dry-run")).splitlines()
+    assert person[:2] == ["would erase 1 memory:", lines[-1]]
+    assert person[2].startswith("and all that is held for ana")
+    assert done(run("forget", "--query", "submarines", "--dry-run")) == "nothing fits; nothing was changed\n"
+
+
 def test_forgetting_by_a_query_asks_only_who_can_answer(at_home: Path) -> None:
     with mind(at_home) as kept:
         for number in range(12):
@@ -405,6 +548,16 @@ def test_a_listing_says_when_there_may_be_more() -> None:
     assert [memory["id"] for memory in told("list", "--after", ids[1])] == ids[2:]
 
 
+def test_the_log_says_when_a_reason_was_erased(at_home: Path) -> None:
+    with mind(at_home) as kept:
+        fact = kept.remember("Ana lives in Oaxaca")
+        kept.update(fact.id, "Ana lives in Puebla", reason="Ana lives in Puebla now")
+        kept.erase(fact.id)
+    lines = done(run("log")).splitlines()
+    assert "owner  erased: nothing" in lines[0]
+    assert "owner  (reason erased): nothing" in lines[1]
+
+
 def test_everything_kept_says_how_it_is_taken_back() -> None:
     said = done(run("remember", "Ana lives in Oaxaca"))
     line = said.splitlines()[-1].removeprefix("to take it back: ").split()
@@ -452,6 +605,39 @@ def test_what_takes_longer_than_a_second_says_so(monkeypatch: pytest.MonkeyPatch
         progress(1_000, 5_000)
         assert heard.something.wait(10)
     assert heard.getvalue() == "importing… 1,000 of 5,000 (0 s)\n"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "status", "list", "recall x", "context x", "log", "people", "people find Ana", "working", "working clear", "recent",
+        "scratchpad", "proposals", "doctor", "doctor --residue", "memory", "memory --health", "diff 2026-01-01 2026-02-01",
+        "forget --query x", "erase --query x --yes", "erase --person ana --dry-run", "reset --memory --yes", "config",
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("made", [False, True])
+def test_looking_at_a_home_that_is_not_there_does_not_make_it(line: str, made: bool, at_home: Path) -> None:
+    if made:
+        at_home.mkdir()  # somebody's folder, but no home
+    outcome = run(*line.split())
+    assert (outcome.code, bool(outcome.out) or line == "context x") == (0, True)
+    assert at_home.exists() == made
+    assert not made or list(at_home.iterdir()) == []
+    if line.split()[0] not in ("doctor", "memory", "reset", "config"):
+        assert outcome.err.endswith(f"nothing is kept in {at_home} yet; begin with: reverie init\n")
+    told(*line.split())
+
+
+def test_the_status_of_a_home_that_is_not_there_is_empty(at_home: Path) -> None:
+    assert told("status") == {"home": str(at_home), "spaces": [], "embedder": "none", "memories": 0}
+    assert "is not there yet; reverie init makes it" in done(run("doctor"))
+    for words in (("export", "all.jsonl"), ("export", "-"), ("backup", "all.backup")):
+        outcome = run(*words)
+        assert (outcome.code, outcome.out) == (2, "")
+        assert f"nothing is kept in {at_home} yet, so there is nothing to copy" in outcome.err
+    assert not at_home.exists()
+    run("observe", "and so it begins")
+    assert len(told("list")) == 1
 
 
 # as a process
@@ -529,7 +715,8 @@ def test_init_asks_three_things_and_each_may_be_skipped(at_home: Path, monkeypat
 def test_config_shows_where_each_value_came_from(at_home: Path) -> None:
     told("config", "set", "budget", "500")
     shown = told("config")
-    assert shown["budget"] == {"value": "500", "from": f"{at_home}/reverie.toml:1"}
+    assert shown["budget"] == {"value": 500, "from": f"{at_home}/reverie.toml:1"}
+    assert shown["person"] == {"value": None, "from": "default"}
     assert shown["embedder"] == {"value": "none", "from": "REVERIE_EMBEDDER"}
     assert shown["space"] == {"value": "default", "from": "default"}
     for name in shown:
@@ -633,7 +820,7 @@ def test_reset_all_removes_every_space_when_the_homes_name_is_typed(at_home: Pat
     assert run("reset", "--all", terminal=True, stdin="home\n").code == 0
     assert told("list") == []
     assert told("status")["spaces"] == []
-    assert told("config")["budget"]["value"] == "9"
+    assert told("config")["budget"]["value"] == 9
     assert not list((at_home / "spaces").glob("*"))
 
 

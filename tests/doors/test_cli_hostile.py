@@ -167,6 +167,12 @@ def test_with_no_color_a_terminal_gets_no_escape_at_all(
     assert "\x1b" not in shown.out + shown.err
 
 
+def test_an_export_to_a_terminal_steers_nothing_and_loses_nothing(copy: Full) -> None:
+    shown = run("export", "-", terminal=True).out
+    assert STEERS.findall(shown) == []
+    assert ATTACK in {json.loads(line)["memory"]["text"] for line in shown.splitlines() if line.startswith('{"memory"')}
+
+
 def test_markup_is_text(copy: Full) -> None:
     assert "[bold red]loud[/bold red][link=http://evil.example]" in run("list").out
     assert "[bold red]loud[/bold red][link=http://evil.example]" in run("list", terminal=True).out

@@ -1,6 +1,7 @@
 """What people see who get it wrong: one line, a hint, the right exit code, never a traceback, and nothing changed."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,8 @@ import reverie
 from tests.doors.commands import run
 
 NEVER = "m-" + "0" * 10 + "-" + "0" * 19
+
+PYTHON = re.compile(r"\w\((?!s\))|Scope|\(None\)|[a-z]= |embedder=")  # calls, which nobody types at a terminal
 
 WRONG = [
     # the command
@@ -38,7 +41,11 @@ WRONG = [
     (["remember", "x", "--confidence", "2"], 2, "confidence must be a number from 0 to 1"),
     (["remember", "x", "--extra", "{"], 2, "extra must be a JSON object"),
     (["remember", "x", "--audience", "ana"], 2, "audience must be an object"),
-    (["remember", "x", "--person", "ana", "--audience", "person=luis"], 2, "audience= only narrows"),
+    (
+        ["remember", "x", "--person", "ana", "--audience", "person=luis"],
+        2,
+        "audience ('default', person='luis') is wider than ('default', person='ana')",
+    ),
     (["diff", "2026-03-02", "soon"], 2, "t1 'soon' is not a time"),
     (["diff", "2026-03-02"], 2, "Missing argument 'T1'"),
     (["import", "nothing.jsonl"], 2, "nothing.jsonl cannot be read: No such file"),
@@ -46,27 +53,36 @@ WRONG = [
     (["observe", "--many", "nothing.jsonl"], 2, "nothing.jsonl cannot be read"),
     (["observe", "--many", "x.jsonl", "--speaker", "Ana"], 2, "leave out speaker"),
     (["recover", "nothing.backup"], 2, "there is no backup nothing.backup"),
-    (["backup", "no/such/folder/x"], 2, "there is no folder"),
+    (["backup", "x.backup"], 2, "nothing is kept in "),
+    (["--home", ":memory:", "backup", "x.backup"], 2, "a mind in memory has no files to back up; use reverie export"),
+    (["--home", ":memory:", "export", "no/such/folder/x"], 2, "there is no folder"),
+    (["--home", ":memory:", "backup", "-"], 2, "a backup goes into a file"),
+    (["--home", "postgresql://localhost/x", "list"], 2, "no server can be used yet"),
+    (["remember", "x", "--kind", "turn"], 2, "a turn is what somebody said: use reverie observe for it"),
     (["proposals", "add", "erase", NEVER], 2, "no verb named 'erase'; "),
     # what is not there
-    (["get", "nonsense"], 1, "no memory 'nonsense' here"),
+    (["get", "nonsense"], 1, "no memory 'nonsense' here; reverie recall and reverie list show what there is"),
     (["history", NEVER], 1, f"no memory '{NEVER}' here"),
-    (["undo", "c" + NEVER[1:]], 1, "no commit"),
+    (["undo", "c" + NEVER[1:]], 1, "here; reverie log lists them"),
     (["why", "r" + NEVER[1:]], 1, "no recall"),
     (["why"], 1, "no recall is kept here yet"),
     (["retract", "telegram:1:2"], 1, "no message 'telegram:1:2' here"),
     (["proposals", "approve", "p" + NEVER[1:], "1234"], 1, "no proposal"),
+    (["proposals", "approve", "0"], 1, "no proposal 0 here; there are 0"),
+    (["proposals", "reject", "1"], 1, "no proposal 1 here"),
+    (["proposals", "reject", "9" * 5_000], 1, "no proposal"),
+    (["proposals", "approve", "p" + NEVER[1:]], 2, "an approval by id needs the hash that was shown with it"),
     # too much, too little, or too dangerous
     (["forget"], 2, "give exactly one of id, query, message_id"),
     (["forget", NEVER, "--query", "x"], 2, "give exactly one of"),
     (["erase", "--query", "x"], 2, "nobody can be asked here; look at it with --dry-run, then say --yes"),
     (["update", NEVER, "x", "--expect", "two"], 2, "expect must be a whole number, not 'two'"),
-    (["working", "replace"], 2, "working memory would be empty"),
+    (["working", "replace"], 2, "working memory would be empty; use reverie working clear to remove it"),
     (["reset"], 2, "say what to reset: --memory"),
     (["reset", "--memory", "--all", "--yes"], 2, "say what to reset"),
     (["reset", "--all"], 2, "nobody can be asked here; say --yes"),
     (["reset", "--memory"], 2, "nobody can be asked here; say --yes"),
-    (["reindex"], 2, "this mind has no embedder"),
+    (["reindex"], 2, "this mind has no embedder: set one (reverie config set embedder local) to reindex"),
     # scopes
     (["recall", "x", "--owner", "--person", "ana"], 2, "--owner sees the whole space; leave out --person"),
     (["mcp", "--owner"], 2, "a model never sees with the owner's eyes"),
@@ -98,6 +114,8 @@ def test_a_wrong_command_line_is_told_what_is_wrong(words: list[str], code: int,
     assert error.startswith("error: ")
     assert said in error
     assert hint.startswith("hint: ")
+    assert not PYTHON.search(error)
+    assert "no proposal" not in error or hint == "hint: reverie proposals shows what waits for a yes"
     if at_home.exists():
         with reverie.open(at_home, embedder="none") as mind:
             assert mind.status().memories == 0
@@ -105,6 +123,35 @@ def test_a_wrong_command_line_is_told_what_is_wrong(words: list[str], code: int,
 
 def test_the_table_is_long_enough_to_mean_something() -> None:
     assert len(WRONG) >= 50
+
+
+def test_what_needs_a_past_is_advised_in_commands_too(at_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with reverie.open(at_home, embedder="none") as mind:
+        gone = mind.remember("to be forgotten")
+        mind.forget(gone.id)
+        kept = mind.remember("to be kept")
+        mind.people.optout("ana")
+        wish = mind.propose("forget", kept.id)
+    monkeypatch.setenv("REVERIE_PERSON", "luis")
+    for words, said in (
+        (["get", gone.id, "--owner"], "was forgotten; reverie restore brings it back, reverie history shows it"),
+        (["get", kept.id, "--version", "9"], "here; reverie history lists them"),
+        (["observe", "hello", "--person", "ana"], "nothing was kept (reverie people optout ID --no-out allows it again)"),
+        (["proposals", "approve", wish.id, "0"], "has changed since it was shown; look at reverie proposals again"),
+        (["erase", "--person", "ana", "--yes"], "'luis' cannot erase 'ana'; ask as that person or with --owner"),
+    ):
+        outcome = run(*words)
+        assert outcome.code != 0
+        assert said in outcome.err.splitlines()[0]
+        assert not PYTHON.search(outcome.err)
+    many = run("observe", "--many", "-", "--owner", stdin='{"txet": "hello"}\n{"text": "hello", "speaker": "ana"}')
+    assert "turn 1: a turn needs text (or content) and takes observe's names, not ['txet']" in many.out
+    assert "reverie people optout ID --no-out" in many.out
+    next((at_home / "spaces").glob("*.db")).write_bytes(b"rubbish" * 2_000)
+    for words in (["list"], ["doctor"], ["memory", "--health"]):
+        outcome = run(*words)
+        assert "reverie recover BACKUP brings back a backup" in outcome.out + outcome.err, words
+        assert "reverie.recover" not in outcome.out + outcome.err
 
 
 @pytest.mark.parametrize("words", [["recal", "x"], ["get", "nonsense"], ["recall", ""]], ids=" ".join)

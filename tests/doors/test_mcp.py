@@ -150,6 +150,18 @@ def test_a_context_keeps_to_its_budget(ana: ByMcp) -> None:
     assert cut["dropped"]
 
 
+def test_a_context_says_whether_nothing_bears_on_it_or_nothing_fits(tmp_path: Path) -> None:
+    door = Door(tmp_path, ANA, Settings(embedder="none"))
+    for text in ("The lighthouse is white", "We slept at the lighthouse"):
+        door.call("observe", {"text": text})
+    text, told = door.call("context", {"cue": "which lighthouse?", "budget": 5})
+    assert text == "the budget is too small: 2 that bear on it were left out; ask again with a larger one"
+    assert (told["text"], told["tokens"]) == ("", 0)
+    assert door.call("context", {"cue": "submarines"})[0] == "nothing bears on it"
+    assert "lighthouse is white" in door.call("context", {"cue": "which lighthouse?"})[0]
+    door.close()
+
+
 # what it is told
 
 
@@ -234,7 +246,7 @@ WRONG: list[tuple[str, dict[str, Any], str]] = [
     ("remember", {"text": "hi", "trust": "user"}, "remember takes no 'trust'"),
     ("remember", {"text": "hi", "confidence": 7}, "confidence must be"),
     ("remember", {"text": "hi", "confidence": True}, "confidence must be"),
-    ("remember", {"text": "hi", "kind": "turn"}, "turn"),
+    ("remember", {"text": "hi", "kind": "turn"}, "use observe for it"),
     ("remember", {"text": "hi", "tags": [1, 2]}, "tags must be"),
     ("remember", {"text": "hi", "extra": [1]}, "extra must be"),
     ("remember", {"text": "hi", "extra": {"deep": json.loads("[" * 100 + "]" * 100)}}, "nested more than"),
@@ -247,18 +259,18 @@ WRONG: list[tuple[str, dict[str, Any], str]] = [
     ("recall", {"cue": "hi", "kinds": ["secret"]}, "secret"),
     ("recall", {"cue": "hi", "session": "other"}, "recall takes no 'session'"),
     ("recall", {"cue": "hi", "weighting": "mine"}, "recall takes no 'weighting'"),
-    ("recall", {"cue": "hi", "as_of": "c-nothing"}, "no commit"),
+    ("recall", {"cue": "hi", "as_of": "c-nothing"}, "no commit 'c-nothing' here"),
     ("recall", {"question": "hi"}, "recall takes no 'question'"),
     ("context", {"cue": "hi", "budget": -1}, "budget must be"),
     ("context", {"cue": "hi", "person": "luis"}, "context takes no 'person'"),
     ("why", {"recall_id": "nonsense"}, "no recall 'nonsense'"),
     ("why", {"recall_id": 3}, "recall_id must be"),
     ("working", {"session": "other"}, "working takes no 'session'"),
-    ("working_replace", {}, "would be empty"),
+    ("working_replace", {}, "would be empty; use working_clear to remove it"),
     ("working_replace", {"task": "a\0b"}, "a NUL character"),
     ("working_clear", {"person": "luis"}, "working_clear takes no 'person'"),
     ("propose_forget", {}, "needs id"),
-    ("propose_forget", {"id": "nonsense"}, "no memory 'nonsense'"),
+    ("propose_forget", {"id": "nonsense"}, "no memory 'nonsense' here; recall finds what there is"),
     ("propose_forget", {"id": "m-1", "verb": "erase"}, "propose_forget takes no 'verb'"),
 ]
 
@@ -271,7 +283,25 @@ def test_a_wrong_call_is_refused_in_one_line(ana: ByMcp, tool: str, told: dict[s
     assert says in content.text
     assert "\n" not in content.text
     assert "Traceback" not in content.text
+    assert "()" not in content.text
     assert len(content.text) < 700
+
+
+def test_what_only_a_person_can_do_is_said_to_be_theirs(tmp_path: Path) -> None:
+    with reverie.open(tmp_path, embedder="none") as mind:
+        gone = mind.observe("to be forgotten", scope=ANA)
+        mind.forget(gone.id)
+        mind.people.optout("ana", scope=ANA)
+    door = Door(tmp_path, ANA, Settings(embedder="none"))
+    client = Client(serve(door))
+    with start_blocking_portal() as portal, portal.wrap_async_context_manager(client):
+        wish, said = (
+            portal.call(client.call_tool, tool, told).content[0].text
+            for tool, told in (("propose_forget", {"id": gone.id}), ("observe", {"text": "hello"}))
+        )
+    door.close()
+    assert wish.endswith("was forgotten; a person can bring it back")
+    assert said.endswith("asked not to be remembered; nothing was kept (a person can allow it again)")
 
 
 def test_nothing_of_a_wrong_call_was_kept(ana: ByMcp) -> None:

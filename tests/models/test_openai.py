@@ -342,5 +342,5 @@ def test_settings_that_cannot_work_are_refused(model: str, timeout_s: float, tri
 
 def test_without_the_extra_the_way_to_install_it_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "httpx2", None)
-    with pytest.raises(BadInput, match=r'pip install httpx2'):
+    with pytest.raises(BadInput, match=r"pip install httpx2"):
         OpenAI("small", "http://127.0.0.1:9/v1", KEY)

@@ -27,6 +27,7 @@ Progress = Callable[..., object]
 KINDS = (
     "turn", "episode", "fact", "concept", "procedure", "lesson", "pattern", "summary", "event", "agent_note", "goal", "custom",
 )  # fmt: skip
+REMEMBERED = KINDS[1:]  # a turn is observed
 TRUST = ("hand", "user", "agent", "other", "tool", "web", "recalled")
 ROLES = ("user", "assistant", "tool", "system")
 
@@ -98,7 +99,9 @@ class Argument:
         from reverie.memory import check
 
         called = self.name.removesuffix("s") if self.type == "names" else self.name
-        return check.one_of(value, self.choices, called) if self.choices else value
+        if not self.choices or value == "turn":  # where that is no choice, Mind says what to do with a turn
+            return value
+        return check.one_of(value, self.choices, called)
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +136,8 @@ class Verb:
     arguments: tuple[Argument, ...] = ()
     example: Mapping[str, object] = field(default_factory=dict)
     command: str = ""  # how the command line says it, where that differs from the name
-    unscoped: Literal["owner", "member", "every"] = "owner"  # whom a person at their own terminal acts as, naming no scope
+    # Whom a person at their own terminal acts as, naming no scope; what is about the "whole" home heeds none.
+    unscoped: Literal["owner", "member", "every", "whole"] = "owner"
     run: Run | None = None
     progress: bool = False
 
@@ -177,7 +181,7 @@ class Verb:
         """
         from reverie.memory.scope import Scope
 
-        if self.unscoped == "every" or self.names_its_space(arguments):
+        if self.unscoped in ("every", "whole") or self.names_its_space(arguments):
             return None
         return Scope(space) if self.unscoped == "member" else Scope.owner(space)
 
@@ -322,7 +326,7 @@ VERBS: tuple[Verb, ...] = (
         run=_observe_many, progress=True),
     Verb("remember", "Keep a fact, or another thing known; said again, it is the same memory.", "Memory", WRITES, (
         Argument("text", "text", "what to remember, in one sentence", required=True, first=True, stdin=True),
-        Argument("kind", "name", "what kind of thing it is", default="fact", choices=KINDS),
+        Argument("kind", "name", "what kind of thing it is", default="fact", choices=REMEMBERED),
         Argument("subject", "name", "whom or what it is about"),
         Argument("title", "text", "a short heading"),
         _TAGS,
@@ -468,16 +472,16 @@ VERBS: tuple[Verb, ...] = (
         Argument("path", "path", "the file to read", required=True, first=True),
         Argument("format", "name", "what wrote it", default="reverie", choices=("reverie",)),
         _DRY_RUN,
-    ), {"path": "memories.jsonl", "dry_run": True}, command="import", unscoped="every",
+    ), {"path": "memories.jsonl", "dry_run": True}, command="import", unscoped="whole",
         run=lambda mind, scope, given: mind.load(**given)),
     Verb("backup", "Write a copy of every space into one file.", "path", KEEPS, (_FILE_TO_WRITE,),
-        {"path": "reverie.backup"}, unscoped="every", run=lambda mind, scope, given: mind.backup(**given)),
+        {"path": "reverie.backup"}, unscoped="whole", run=lambda mind, scope, given: mind.backup(**given)),
     Verb("recover", "Put a backup's spaces into a home; what is there is put aside.", "list of spaces", KEEPS, (
         Argument("path", "path", "the backup", required=True, first=True),
-    ), {"path": "reverie.backup"}, unscoped="every", run=_recover),
-    Verb("reindex", "Make every vector anew with the present embedder.", "Reindexed", KEEPS, unscoped="every",
+    ), {"path": "reverie.backup"}, unscoped="whole", run=_recover),
+    Verb("reindex", "Make the vectors that are missing, drop those of other embedders.", "Reindexed", KEEPS, unscoped="whole",
         run=lambda mind, scope, given: mind.reindex(**given), progress=True),
-    Verb("health", "Look everything over, changing nothing.", "Health", KEEPS, unscoped="every",
+    Verb("health", "Look everything over, changing nothing.", "Health", KEEPS, unscoped="whole",
         run=lambda mind, scope, given: mind.health()),
     Verb("status", "Count what is there.", "Status", READS, unscoped="every"),
 )

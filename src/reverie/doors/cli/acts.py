@@ -7,14 +7,18 @@ import json
 import shlex
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
+from datetime import tzinfo
 from typing import Any
 
 import typer
 
-from reverie.doors.cli.call import DONE, FAILED, Call, Progress, agreed, from_stdin
+from reverie.doors.cli.asking import going, may_go_on
+from reverie.doors.cli.call import DONE, FAILED, Call, Progress, from_stdin
 from reverie.doors.cli.command import Entry, build, flag, parameter
+from reverie.doors.cli.show import visible
 from reverie.doors.verbs import BY_NAME, LISTED, Argument, Verb
-from reverie.errors import BadInput, NotFound
+from reverie.errors import BadInput
 
 DOING = {
     "observe_many": "keeping turns", "load": "importing", "export": "exporting", "backup": "copying", "recover": "recovering",
@@ -24,7 +28,14 @@ RENAMED = {"session": "in_session"}  # --session is where one asks from
 METAVARS = {
     "moment": "TIME", "point": "TIME|COMMIT", "names": "NAME", "object": "JSON", "audience": "person=NAME,channel=NAME",
 }  # fmt: skip
-PREVIEW = 10
+BEGINS = {
+    "observe", "observe_many", "remember", "working_replace", "scratchpad_replace", "chat_context_replace", "people_alias",
+    "people_update", "people_optout", "load",
+}  # fmt: skip
+DECIDES = {
+    "id": "the proposal's number in the list, or its id",
+    "hash": "the hash that was shown with it; a number needs none, it is shown again",
+}
 
 
 def option_name(argument: Argument) -> str:
@@ -75,6 +86,8 @@ EXTRA: Mapping[str, tuple[inspect.Parameter, ...]] = {
     "observe": (flag("many", "TEXT names a file of JSON lines, one turn each (- reads stdin)"),),
     "forget": (flag("yes", "do not ask"),),
     "erase": (flag("yes", "do not ask"),),
+    "approve": (flag("yes", "do not ask"),),
+    "reject": (flag("yes", "do not ask"),),
 }
 MORE_EXAMPLES: Mapping[str, tuple[str, ...]] = {
     "observe": (
@@ -87,6 +100,9 @@ MORE_EXAMPLES: Mapping[str, tuple[str, ...]] = {
     "forget": ("reverie forget ID --reason 'no longer true'",),
     "erase": ("reverie erase --person ana",),
     "pin": ("reverie pin ID --no-pinned",),
+    "export": ("reverie export - | gzip > memories.jsonl.gz",),
+    "approve": ("reverie proposals approve 1",),
+    "reject": ("reverie proposals reject 1",),
 }
 
 
@@ -107,11 +123,18 @@ def example(verb: Verb) -> str:
 
 def command(verb: Verb, entries: Mapping[str, Entry] | None = None) -> Any:
     """Return the command of a verb; with `entries` also the group of those."""
-    own = [own_parameter(argument) for argument in verb.arguments]
+    own = [own_parameter(_as_typed(verb, argument)) for argument in verb.arguments]
     lines = (example(verb), *MORE_EXAMPLES.get(verb.name, ()))
     name = (verb.command or verb.name).split()[-1]
     everything = [*own, *EXTRA.get(verb.name, ())]
     return build(name, verb.help, lines, everything, lambda call, given: act(verb, call, given), entries)
+
+
+def _as_typed(verb: Verb, argument: Argument) -> Argument:
+    """Return an argument as a command line takes it, where that is more than the verb does."""
+    if verb.name in ("approve", "reject"):
+        return replace(argument, help=DECIDES[argument.name], required=argument.name == "id")
+    return replace(argument, help=f"{argument.help} (- is stdout)") if verb.name == "export" else argument
 
 
 def act(verb: Verb, call: Call, given: dict[str, Any]) -> int:
@@ -120,36 +143,59 @@ def act(verb: Verb, call: Call, given: dict[str, Any]) -> int:
     names = {RENAMED.get(argument.name, argument.name): argument.name for argument in verb.arguments}
     arguments = {names[name]: value for name, value in given.items() if value is not None}
     if extra.get("many"):
-        verb, arguments = BY_NAME["observe_many"], {"turns": turns_in(arguments.pop("text"), arguments)}
+        verb, arguments = BY_NAME["observe_many"], {"turns": turns_in(arguments.pop("text"), arguments, call.zone)}
     arguments = {name: typed(verb.argument(name), value) for name, value in arguments.items()}
     if verb.name == "remember":
         arguments.setdefault("trust", "hand")
     if verb.name == "context":
         arguments.setdefault("budget", call.settings.budget)
-    scope = call.scope(verb, arguments)
+    scope, is_begun, yes = call.scope(verb, arguments), call.is_begun, bool(extra.get("yes"))
     if verb.name == "recover":
         return _show(call, verb, _recover(call, arguments["path"]))
-    with call.mind() as mind:
-        if not _may_go_on(call, verb, mind, scope, arguments, bool(extra.get("yes"))):
+    to_stdout = verb.name in ("export", "backup") and arguments["path"] == "-"
+    if verb.name in ("export", "backup") and not is_begun:
+        raise BadInput(f"nothing is kept in {call.place()} yet, so there is nothing to copy; name another with --home")
+    if verb.name == "backup" and to_stdout:
+        raise BadInput("a backup goes into a file; name one (./- is a file called -)")
+    with call.mind(begins=verb.name in BEGINS and not arguments.get("dry_run")) as mind:
+        if not may_go_on(call, verb, mind, scope, arguments, yes):
             return FAILED
+        if to_stdout:
+            return _export_to_stdout(call, verb, mind, scope)
         with Progress(DOING.get(verb.name, verb.name)) as progress:
-            value = verb.call(mind, scope, arguments, call.zone, progress if verb.progress else None)
-    code = _show(call, verb, value, reasons=bool(extra.get("why")), dry_run=bool(arguments.get("dry_run")))
-    if verb.name == "scan" and isinstance(value, tuple) and len(value) == arguments.get("limit", LISTED):
+            value: Any = verb.call(mind, scope, arguments, call.zone, progress if verb.progress else None)
+        is_preview = verb.name in ("forget", "erase") and arguments.get("dry_run") and not call.json
+        memories = going(verb, mind, scope, value) if is_preview else None
+    if verb.name == "status" and not is_begun:
+        value = replace(value, home=str(call.place()))
+    code = _show(call, verb, value, bool(extra.get("why")), arguments, memories)
+    if verb.name == "scan" and len(value) == arguments.get("limit", LISTED):
         sys.stderr.write(f"there may be more: --after {value[-1].id}\n")
+    if not (is_begun or verb.name in BEGINS or call.json):
+        sys.stderr.write(visible(f"nothing is kept in {call.place()} yet; begin with: reverie init") + "\n")
     return code
 
 
-def _show(call: Call, verb: Verb, value: Any, reasons: bool = False, dry_run: bool = False) -> int:
-    from reverie.doors.cli.show import SHOW, a_proof, a_recollection
+def _show(
+    call: Call,
+    verb: Verb,
+    value: Any,
+    reasons: bool = False,
+    arguments: Mapping[str, Any] | None = None,
+    memories: list[Any] | None = None,
+) -> int:
+    from reverie.doors.cli.show import SHOW, a_load, a_preview, a_recollection, copies
 
-    page = call.page
+    page, told = call.page, arguments or {}
     if call.json:
         page.json(value)
+    elif memories is not None:
+        a_preview(page, verb.name, memories, told.get("person"))
+        copies(page, getattr(value, "unreachable", ()))
     elif verb.name == "recall":
         a_recollection(page, value, reasons)
-    elif verb.name == "erase":
-        a_proof(page, value, dry_run)
+    elif verb.name == "load":
+        a_load(page, value, bool(told.get("dry_run")))
     elif verb.name in SHOW:
         SHOW[verb.name](page, value)
     else:
@@ -165,51 +211,50 @@ def _recover(call: Call, path: str) -> tuple[str, ...]:
         return reverie.recover(path, call.place())
 
 
-def _may_go_on(call: Call, verb: Verb, mind: Any, scope: Any, arguments: dict[str, Any], yes: bool) -> bool:
-    """Show what is about to go and ask; an erase without anyone to ask needs --yes, what can be undone does not."""
-    wide = verb.name == "forget" and "query" in arguments
-    if yes or arguments.get("dry_run") or not (verb.destructive or wide):
-        return True
-    interactive = sys.stdin.isatty()
-    if not interactive:
-        if verb.destructive:
-            raise BadInput("an erase cannot be undone and nobody can be asked here; look at it with --dry-run, then say --yes")
-        return True
-    from reverie.doors.cli.show import Page, coloured, memory_line
+def _export_to_stdout(call: Call, verb: Verb, mind: Any, scope: Any) -> int:
+    """Write an export to stdout, by way of a private file: what fails half-way was not written at all."""
+    from reverie import upkeep
+    from reverie.doors.values import harmless
 
-    page = Page(sys.stderr, coloured(sys.stderr), call.zone)
-    plan: Any = verb.call(mind, scope, {**arguments, "dry_run": True}, call.zone)
-    going = plan.erased if verb.destructive else plan.retired
-    for id in going[:PREVIEW]:
-        try:
-            memory_line(page, mind.get(id, scope=scope))
-        except NotFound:
-            page.line(id)
-    if len(going) > PREVIEW:
-        page.line(f"… and {len(going) - PREVIEW:,} more")
-    if not going:
-        return True
-    how = "Erase these for good" if verb.destructive else "Forget these (it can be undone)"
-    if agreed(f"{how}: {len(going):,} in all?"):
-        return True
-    page.line("nothing was changed")
-    return False
+    with upkeep.handed_on() as path:
+        with Progress(DOING[verb.name]):
+            verb.call(mind, scope, {"path": path}, call.zone)
+        out = getattr(sys.stdout, "buffer", None)
+        with path.open(encoding="utf-8") as lines:
+            for line in map(harmless, lines):
+                sys.stdout.write(line) if out is None else out.write(line.encode())
+    return DONE
 
 
-def turns_in(place: str, others: Mapping[str, object]) -> list[object]:
-    """Return the turns of a file of JSON lines, or of one JSON list; `-` is stdin. A line that is no JSON stops it all."""
+def turns_in(place: str, others: Mapping[str, object], zone: tzinfo) -> list[object]:
+    """Return the turns of a file of JSON lines, or of one JSON list; `-` is stdin. A line that does not fit stops it all."""
     if others:
         raise BadInput(f"--many takes every turn's details from the file; leave out {', '.join(sorted(others))}")
-    text = from_stdin("the turns", None) if place == "-" else _read(place)
-    is_list = text.lstrip().startswith("[")
-    found: list[object] = []
-    for number, line in [(1, text)] if is_list else enumerate(text.split("\n"), 1):
-        if line.strip():
-            try:
-                found.append(json.loads(line))
-            except (ValueError, RecursionError) as exc:
-                raise BadInput(f"{place}, line {number}, is not JSON ({exc}); nothing was kept") from exc
-    return list(found[0]) if is_list and isinstance(found[0], list) else found
+    text, place = (from_stdin("the turns", None), "stdin") if place == "-" else (_read(place), place)
+    if text.lstrip().startswith("["):
+        found = _json(text, place, "line 1")
+        turns = [(f"turn {number}", turn) for number, turn in enumerate(found if isinstance(found, list) else [found], 1)]
+    else:
+        lines = [(f"line {number}", line) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
+        turns = [(number, _json(line, place, number)) for number, line in lines]
+    return [_timed(turn, place, number, zone) for number, turn in turns]
+
+
+def _json(text: str, place: str, number: str) -> object:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as exc:
+        raise BadInput(f"{place}, {number}, is not JSON ({exc}); nothing was kept") from exc
+
+
+def _timed(turn: object, place: str, number: str, zone: tzinfo) -> object:
+    """Return a turn with its time read; what else does not fit in it is for the verb to count."""
+    if not isinstance(turn, dict) or turn.get("at") is None:
+        return turn
+    try:
+        return {**turn, "at": BY_NAME["observe"].argument("at").read(turn["at"], zone)}
+    except BadInput as exc:
+        raise BadInput(f"{place}, {number}: {exc}; nothing was kept") from exc
 
 
 def _read(path: str) -> str:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from reverie import config
 from reverie.doors.cli.show import Page, coloured, visible
-from reverie.doors.verbs import Verb
+from reverie.doors.verbs import Verb, listed
 from reverie.errors import BadInput
 
 if TYPE_CHECKING:
@@ -42,6 +42,12 @@ class Call:
     full: bool | None = None
     debug: bool | None = None
 
+    def __post_init__(self) -> None:
+        for name in ("home", *SCOPE):
+            value = getattr(self, name)
+            if value is not None and not value.strip():  # a variable that is not set, most likely: never the default instead
+                raise BadInput(f"--{name} is empty; give it a value, or leave it out")
+
     def over(self, outer: Call) -> Call:
         """Return these options, and the outer ones where nothing was said here."""
         said = {name: value for name, value in vars(self).items() if name in Call.__dataclass_fields__ and value is not None}
@@ -50,7 +56,7 @@ class Call:
     @cached_property
     def home_path(self) -> str:
         """The home that is meant."""
-        return self.home or config.default_home()
+        return config.default_home() if self.home is None else self.home
 
     @cached_property
     def settings(self) -> config.Settings:
@@ -77,6 +83,9 @@ class Call:
         """
         from reverie.memory.scope import Scope
 
+        if verb.unscoped == "whole":
+            self.only(verb.command or verb.name)
+            return None
         named = {part: value for part in SCOPE[1:] if (value := getattr(self, part)) is not None}
         space = self.settings.space if self.space is None else self.space
         if self.owner and named:
@@ -95,13 +104,30 @@ class Call:
             return Scope.owner(space)
         return verb.default_scope(arguments, space)
 
+    def only(self, command: str, *parts: str) -> None:
+        """Refuse every word about a scope but these `parts`, for a command that would not heed it."""
+        said = [f"--{part}" for part in SCOPE if part not in parts and getattr(self, part) is not None]
+        said += ["--no-owner"] if self.owner is False and parts != SCOPE else []
+        if said:
+            rest = f"takes --{', --'.join(parts)} alone" if parts else "takes no scope"
+            raise BadInput(f"{command} {rest}; leave out {listed(said)}")
+
+    @property
+    def is_begun(self) -> bool:
+        """Whether the home is there; what can be none is left for `open` to refuse."""
+        if self.home_path == ":memory:" or "://" in self.home_path:
+            return True
+        home = self.place()
+        return (home / "spaces").is_dir() or (home.exists() and not home.is_dir())
+
     @contextmanager
-    def mind(self, embedder: str | None = None) -> Iterator[Mind]:
-        """Open the home; embedding happens inside each call."""
+    def mind(self, embedder: str | None = None, begins: bool = False) -> Iterator[Mind]:
+        """Open the home, where embedding happens inside each call; unless it `begins` now, one that is not there stays so."""
         import reverie
 
+        home = self.home_path if begins or self.is_begun else ":memory:"
         chosen = embedder or self.settings.embedder
-        with reverie.open(self.home_path, settings=self.settings, embedder=chosen, background=False) as mind:
+        with reverie.open(home, settings=self.settings, embedder=chosen, background=False) as mind:
             yield mind
 
     def place(self) -> Path:

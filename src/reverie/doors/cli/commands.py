@@ -13,6 +13,7 @@ import typer
 from reverie.doors.cli import acts, own
 from reverie.doors.cli.call import DONE, FAILED, INTERRUPTED, MISUSED, Call
 from reverie.doors.cli.command import CONTEXT, Entry, made, parameter, shared, signed
+from reverie.doors.hints import at_terminal
 from reverie.doors.verbs import VERBS
 from reverie.errors import BadInput, Busy, Damaged, ModelError, NotFound, Refused, ReverieError, UndoConflict
 
@@ -32,6 +33,7 @@ HINTS: Mapping[type[ReverieError], str] = {
     Damaged: "reverie doctor says more; reverie recover FILE puts a backup in its place",
     ModelError: "recall by words works without one: reverie config set embedder none",
 }
+NO_PROPOSAL = "reverie proposals shows what waits for a yes"
 WrongUsage: Any = typer.BadParameter.__mro__[1]  # whichever click it comes from: Typer's own, or the package
 BY_OTHER_COMMANDS = ("observe_many", "health")  # observe --many, memory --health
 
@@ -92,8 +94,10 @@ def run(arguments: list[str]) -> int:
         command = next((word for word in arguments if word in entries()), "")
         usual = f"reverie {command} --help shows examples".replace("  ", " ")
         hint = next((hint for kind, hint in HINTS.items() if isinstance(exc, kind)), usual)
+        if str(exc).startswith("no proposal"):
+            hint = NO_PROPOSAL
         code = MISUSED if isinstance(exc, BadInput) and not isinstance(exc, Refused) else FAILED
-        return _tell(arguments, str(exc), hint, code, type(exc).__name__)
+        return _tell(arguments, at_terminal(str(exc)), hint, code, type(exc).__name__)
     except BrokenPipeError:
         raise
     except Exception as exc:  # a door: nobody sees a traceback who did not ask for it

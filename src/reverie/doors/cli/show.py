@@ -16,7 +16,8 @@ from datetime import UTC, datetime, tzinfo
 from typing import TYPE_CHECKING, Any, TextIO
 
 from reverie import config
-from reverie.doors.values import INVISIBLE, dumps
+from reverie.doors.hints import at_terminal
+from reverie.doors.values import INVISIBLE, dumps, of_an_empty
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -26,9 +27,10 @@ if TYPE_CHECKING:
 
 CUT = 300  # characters of a text in a listing
 BAR = 10
+NOTHING_FITS = "nothing fits; nothing was changed"
 PLAIN_SIGNS = str.maketrans({"·": "-", "…": "...", "⏎": "\\n", "█": "#", "░": ".", "–": "-", "→": "->"})
 
-_CONTROL = re.compile(f"[\x00-\x1f{INVISIBLE}]")
+_CONTROL = re.compile(f"[\x00-\x1f]|{INVISIBLE}")
 _NAMED = {"\n": "⏎", "\t": "    ", "\r": "\\r"}
 
 Row = Sequence[str]
@@ -196,12 +198,9 @@ def _holds(memory: Memory) -> bool:
 
 
 def a_commit(page: Page, commit: Commit, done: str = "") -> None:
-    """Show a change and how it is taken back; without an id it has not happened."""
+    """Show a change and how it is taken back; without an id there was none."""
     if not commit.id:
-        count = len(commit.retired)
-        page.line(f"would forget {some(count, 'memory')}:" if count else "nothing fits; nothing was changed")
-        for id in commit.retired:
-            page.line(("  " + id, "dim"))
+        page.line(NOTHING_FITS)
         return
     page.line(
         f"{done or cut(commit.why, page.full)}: ", ", ".join(_counts(commit)) or "nothing changed", (f"  {commit.id}", "dim")
@@ -278,15 +277,33 @@ def a_diff(page: Page, diff: Any) -> None:
         page.line("nothing changed")
 
 
-def a_proof(page: Page, proof: Any, dry_run: bool = False) -> None:
+def a_preview(page: Page, verb: str, memories: Sequence[Memory], person: str | None = None, most: int | None = None) -> None:
+    """Show what a forget or an erase would take, `most` of it."""
+    if not memories and person is None:
+        page.line(NOTHING_FITS)
+        return
+    page.line(f"would {verb} {some(len(memories), 'memory')}" + (":" if memories else ""))
+    for memory in memories[:most]:
+        _listed(page, memory)
+    if most is not None and len(memories) > most:
+        page.line(f"… and {len(memories) - most:,} more")
+    if person is not None:
+        page.line(f"and all that is held for {person}: names, accounts, notes, working memory")
+
+
+def a_proof(page: Page, proof: Any) -> None:
     """Show what an erase did."""
-    count = some(len(proof.erased), "memory")
-    page.line(f"would erase {count}" if dry_run else f"erased {count} for good")
-    if not dry_run and proof.checked:
+    page.line(f"erased {some(len(proof.erased), 'memory')} for good")
+    if proof.checked:
         page.line(f"looked again in {some(len(proof.checked), 'place')}: {', '.join(proof.checked)}")
     for place in proof.pending:
         page.line(("still held by a reader: ", "yellow"), place)
-    for copy in proof.unreachable:
+    copies(page, proof.unreachable)
+
+
+def copies(page: Page, unreachable: Iterable[str]) -> None:
+    """Name the copies that an erase cannot touch."""
+    for copy in unreachable:
         page.line(("out of reach, remove it yourself: ", "yellow"), copy)
 
 
@@ -314,11 +331,11 @@ def a_status(page: Page, status: Any) -> None:
 def a_health(page: Page, health: Any) -> None:
     """Show how everything is, check by check."""
     page.line(("healthy", "green") if health.healthy else ("not healthy", "bold red"))
-    page.table([(f"  {name}", said) for name, said in health.checks.items()] or [("  nothing is kept yet", "")])
+    page.table([(f"  {name}", at_terminal(said)) for name, said in health.checks.items()] or [("  nothing is kept yet", "")])
     for warning in health.warnings:
         page.line(("warning: ", "yellow"), warning)
     for error in health.errors:
-        page.line(("error: ", "red"), error)
+        page.line(("error: ", "red"), at_terminal(error))
 
 
 def a_person(page: Page, person: Any) -> None:
@@ -351,22 +368,47 @@ def a_text(page: Page, text: str | None) -> None:
     page.lines(text) if text else page.line("nothing")
 
 
+def a_context(page: Page, context: Any) -> None:
+    """Show what goes into a prompt; that there is nothing is said elsewhere."""
+    page.lines(str(context)) if context.text else sys.stderr.write(f"{of_an_empty(context)}\n")
+
+
+def a_load(page: Page, done: Any, dry_run: bool = False) -> None:
+    """Show what came of an import."""
+    page.line(
+        f"{'would load' if dry_run else 'loaded'} {some(done.added, 'memory')} into {some(len(done.spaces), 'space')}, "
+        f"{done.duplicates:,} known already, {done.failed:,} left out because they were erased here"
+    )
+
+
 def an_intake(page: Page, done: Any) -> None:
     """Show what came of many turns."""
     page.line(f"kept {some(done.added, 'turn')}, {done.duplicates:,} known already, {done.failed:,} failed")
     for number, reason in done.errors[: None if page.full else 5]:
-        page.line((f"  turn {number + 1}: ", "red"), cut(reason, page.full))
+        page.line((f"  turn {number + 1}: ", "red"), cut(at_terminal(reason), page.full))
     if len(done.errors) > 5 and not page.full:
         page.line(f"  … and {len(done.errors) - 5:,} more; --full shows all")
 
 
-def a_proposal(page: Page, proposal: Any) -> None:
+def proposals(page: Page, waiting: Sequence[Any]) -> None:
+    """Show what waits for a yes, each with the number that it may be called by."""
+    for number, proposal in enumerate(waiting, 1):
+        a_proposal(page, proposal, f"{number}. ")
+    page.line("or by number, shown once more: reverie proposals approve 1" if waiting else "nothing waits for a yes")
+
+
+def a_proposal(page: Page, proposal: Any, number: str = "") -> None:
     """Show what is asked for, and how to answer."""
-    change = proposal.change
-    page.line((f"{change.verb} ", "bold"), f"{cut(change.text, page.full)!r}", (f"  {change.id}", "dim"))
-    page.line(f"  asked by {proposal.by}, {page.when(proposal.at)}: {cut(proposal.reason or 'no reason given', page.full)}")
+    a_wish(page, proposal, number)
     page.line(("  yes: ", "dim"), f"reverie proposals approve {proposal.id} {proposal.hash}")
     page.line(("  no:  ", "dim"), f"reverie proposals reject {proposal.id}")
+
+
+def a_wish(page: Page, proposal: Any, number: str = "") -> None:
+    """Show what is asked for, by whom and why."""
+    change = proposal.change
+    page.line(number, (f"{change.verb} ", "bold"), f"{cut(change.text, page.full)!r}", (f"  {change.id}", "dim"))
+    page.line(f"  asked by {proposal.by}, {page.when(proposal.at)}: {cut(proposal.reason or 'no reason given', page.full)}")
 
 
 def many(one: Callable[[Page, Any], None], none: str) -> Callable[[Page, Any], None]:
@@ -384,7 +426,7 @@ def many(one: Callable[[Page, Any], None], none: str) -> Callable[[Page, Any], N
 def _commit_row(page: Page, commit: Any) -> None:
     page.line(
         (page.when(commit.at), "cyan"),
-        f"  {commit.by}  {cut(commit.why, page.full)}: ",
+        f"  {commit.by}  {cut(commit.why, page.full) or '(reason erased)'}: ",
         ", ".join(_counts(commit)) or "nothing",
         (f"  {commit.id}", "dim"),
     )
@@ -407,7 +449,7 @@ SHOW: Mapping[str, Callable[[Page, Any], None]] = {
     "remember": a_change,
     "retract": a_commit,
     "recall": a_recollection,
-    "context": lambda page, context: page.lines(str(context)),
+    "context": a_context,
     "why": an_explanation,
     "get": a_memory,
     "scan": many(_listed, "nothing is kept here"),
@@ -432,14 +474,10 @@ SHOW: Mapping[str, Callable[[Page, Any], None]] = {
     "people_alias": a_person,
     "people_update": a_person,
     "people_optout": a_person,
-    "proposals": many(a_proposal, "nothing waits for a yes"),
+    "proposals": proposals,
     "propose": a_proposal,
     "approve": a_commit,
     "export": lambda page, path: page.line(f"written to {path}"),
-    "load": lambda page, done: page.line(
-        f"loaded {some(done.added, 'memory')} into {some(len(done.spaces), 'space')}, "
-        f"{done.duplicates:,} known already, {done.failed:,} left out because they were erased here"
-    ),
     "backup": lambda page, path: page.line(f"written to {path}; reverie recover {path} brings it back"),
     "recover": lambda page, spaces: page.line(f"recovered {some(len(spaces), 'space')}: {', '.join(spaces)}"),
     "reindex": lambda page, done: page.line(f"made vectors for {some(done.made, 'memory')}, dropped {done.dropped:,} old ones"),
