@@ -339,9 +339,8 @@ def _only_in(mind: Mind, ids: Sequence[str]) -> list[str]:
 
 def _residue(story: Story, when: str, home: Path, needles: Sequence[str]) -> None:
     found, asked = search(home, needles), search(home, needles, "recalls.db*")
-    story.line(
-        f"{when + ':':<8}{found.hits - asked.hits} hits in {found.files} files, {found.bytes:,} bytes; {asked.hits} in kept questions"
-    )
+    elsewhere = f"{found.hits - asked.hits} hits in {found.files} files, {found.bytes:,} bytes"
+    story.line(f"{when + ':':<8}{elsewhere}; {asked.hits} in kept questions")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
