@@ -71,8 +71,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _lines(folder: Path, name: str) -> Iterator[dict[str, Any]]:
     packed, plain = folder / f"{name}.jsonl.gz", folder / f"{name}.jsonl"
-    opened = gzip.open(packed, "rt", encoding="utf-8") if packed.exists() else plain.open(encoding="utf-8")
-    with opened as lines:
+    with gzip.open(packed, "rt", encoding="utf-8") if packed.exists() else plain.open(encoding="utf-8") as lines:
         yield from map(json.loads, lines)
 
 
