@@ -19,6 +19,7 @@ from reverie.memory.language import (
     query,
     query_words,
     terms,
+    words_had,
     words_of,
 )
 
@@ -438,3 +439,32 @@ def test_every_term_is_found_in_full_text_search(texts: list[str]) -> None:
             found = connection.execute("select rowid from words(?)", ('"' + term.replace('"', '""') + '"',)).fetchall()
             assert (number,) in found
             assert found == [(other,) for other, held in enumerate(texts) if term in terms(held)]
+
+
+@pytest.mark.parametrize(
+    ("text", "cue", "had"),
+    [
+        ("she was Running home", "did she run?", ("run",)),
+        ("el camión llegó tarde", "camion tarde nunca", ("camion", "tarde")),
+        ("call getUserName() first", "user", ("user",)),
+        ("我昨天去了北京大学", "北京", ("北京",)),
+        ("猫が好き", "猫", ("猫",)),
+        ("die Häuser am See", "Haus am See", ("am", "see")),
+        ("nothing of the sort", "zebra", ()),
+    ],
+)
+def test_the_words_that_a_text_has_of_a_cue_are_told_in_the_cues_order(text: str, cue: str, had: tuple[str, ...]) -> None:
+    assert set(had) <= set(words_had([text], query(cue))[0])
+    assert words_had([text, ""], query("zebra zoo")) == [(), ()]
+
+
+@settings(max_examples=100, deadline=None, derandomize=True, database=None)
+@given(text=st.text(max_size=60), cue=st.text(max_size=20))
+def test_every_word_by_which_a_search_finds_a_text_is_among_those_it_has(text: str, cue: str) -> None:
+    asked, found = query(f"{cue} {text[:8]}"), set(terms(text))
+    by_index = {
+        word.text
+        for word in asked.words
+        if not found.isdisjoint(word.variants) or any(term.startswith(start) for start in word.prefixes for term in found)
+    }
+    assert by_index <= set(words_had([text], asked)[0])

@@ -84,7 +84,8 @@ def recall(
     weighting: Weighting,
 ) -> tuple[Recollection, tuple[str, ...]]:
     """Return what comes to mind, and the ids of all that was considered; without any text or vector the newest that fits."""
-    cue = Query(query(text[:MOST_SIGNS]).words[:MOST_WORDS])
+    cue = query(text[:MOST_SIGNS])
+    cue = Query(cue.words[:MOST_WORDS], cue.language)
     named = Cue(text, tuple(word.text for word in cue.words))
     # Any number of questions may be asked of one moment: what orders memories within a commit tells these apart by chance.
     id = f"r-{space_mark(view.space)}-{new_tail(now, random.getrandbits(20))}"
@@ -131,7 +132,7 @@ def _gated(
     """Fetch the best, tell how sure they make us, and leave out the weak if asked to."""
     best = ranked[:limit]
     memories = view.fetch([one.outline.key for one in best], where.at)
-    had = [words.matched(cue, memory) for memory in memories]
+    had = words.matched(cue, memories)
     shares = [len(matched) / max(1, len(cue.words)) for matched in had]
     alike = [
         gate.likeness(by_meaning[one.outline.key], meaning.scale) if meaning and one.outline.key in by_meaning else None
@@ -187,7 +188,11 @@ def _named(text: str, outlines: Sequence[Outline]) -> tuple[str | None, str | No
     """Return the one speaker whom a question names, else the role of who asks about themselves in a chat with an assistant."""
     said = words_of(text)
     speakers = {outline.speaker for outline in outlines if outline.speaker and outline.speaker != outline.role}
-    named = [speaker for speaker in speakers if not words_of(speaker).isdisjoint(said)]
+    folded = text.casefold()
+    likely = (
+        one for one in speakers if any(part in folded for part in one.casefold().split())
+    )  # taking names apart takes time
+    named = [speaker for speaker in likely if not words_of(speaker).isdisjoint(said)]
     if len(named) == 1:
         return named[0], None
     roles = {outline.role for outline in outlines}

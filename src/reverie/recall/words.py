@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
-from reverie.memory.language import Query, terms
+from reverie.memory.language import Query, terms, words_had
 from reverie.memory.trace import Memory
 from reverie.store.base import View, Where, indexed_text
 
@@ -31,14 +31,9 @@ def look(view: View, cue: Query, where: Where, limit: int, now: datetime) -> dic
     return dict(sorted(scores.items(), key=lambda pair: (-pair[1], -pair[0])))
 
 
-def matched(cue: Query, memory: Memory) -> tuple[str, ...]:
-    """Return the words of the cue that a memory has."""
-    had = set(terms(indexed_text(memory)[:READ]))
-    return tuple(
-        word.text
-        for word in cue.words
-        if not had.isdisjoint(word.variants) or (word.prefixes and any(term.startswith(word.prefixes) for term in had))
-    )
+def matched(cue: Query, memories: Iterable[Memory]) -> list[tuple[str, ...]]:
+    """Return for each memory the words of the cue that it has."""
+    return words_had((indexed_text(memory)[:READ] for memory in memories), cue)
 
 
 def _rarity(view: View, cue: Query, where: Where) -> dict[str, float]:

@@ -274,7 +274,7 @@ class SqliteView:
         if len(asked) == 1 and where == Where(where.scope, where.kinds) and self._sees_most(where.scope):
             # The best by their words, then who may see them and until when they hold: with enough such among them, nothing
             # else can come before. Among 100,000 memories this takes half the time; where few are visible, twice.
-            most = min(limit + max(limit // 2, 64), COUNT_LIMIT)
+            most = min(limit + max(limit // 4, 16), COUNT_LIMIT)
             found = self.rows(
                 "SELECT rowid AS v, bm25(words_now) AS score FROM words_now WHERE words_now MATCH ?"
                 " ORDER BY score, v DESC LIMIT ?",
