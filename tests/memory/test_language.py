@@ -449,7 +449,7 @@ def test_every_term_is_found_in_full_text_search(texts: list[str]) -> None:
         ("call getUserName() first", "user", ("user",)),
         ("我昨天去了北京大学", "北京", ("北京",)),
         ("猫が好き", "猫", ("猫",)),
-        ("die Häuser am See", "Haus am See", ("am", "see")),
+        ("die Häuser am See", "Haus am See", ("see",)),
         ("nothing of the sort", "zebra", ()),
     ],
 )
