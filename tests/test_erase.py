@@ -693,7 +693,7 @@ def test_a_question_kept_while_its_answer_was_being_erased_leaves_nothing_behind
     asked = Recalled("r-1", HERE, START, "where is the zqbbbbbbk lantern", (), "{}")
     looks: list[set[str]] = [set(), {"r-1"}]  # erased between the look and the write
     recalls = Recalls(tmp_path, lambda some: looks.pop(0))
-    recalls.put(asked)
+    recalls.put(lambda: asked)
     recalls.flush()
     assert not looks
     assert (tmp_path / "recalls.db").exists()
@@ -712,7 +712,7 @@ def test_a_space_can_be_opened_while_questions_are_looked_up_in_it(tmp_path: Pat
         return set()
 
     recalls = Recalls(tmp_path, look)
-    recalls.put(asked)
+    recalls.put(lambda: asked)
     writer = threading.Thread(target=recalls.flush)
     writer.start()
     assert looking.wait(10)

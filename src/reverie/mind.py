@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal
@@ -163,7 +164,7 @@ class Mind:
         if found.arms["meaning"] == "pending":
             self._embedding.notice(where.scope.space)
         if is_kept:
-            self._store.keep_recall(keep(found, considered, where.scope, self._now()))
+            self._store.keep_recall(partial(keep, found, considered, where.scope, self._now()))
         return found
 
     def context(
@@ -178,8 +179,7 @@ class Mind:
         """Return what comes to mind as lines for a prompt, within a budget of tokens."""
         check.one_of(profile, ("default",), "profile")
         found = self.recall(cue, scope, limit=CONTEXT_HITS, now=now, as_of=as_of)
-        zone = now.tzinfo if now else None
-        return pack(found, check.count(budget, "budget"), self._key, zone or self.people.zone_of(asked_in(scope)))
+        return pack(found, check.count(budget, "budget"), self._key, self.people.zone_of(asked_in(scope), now))
 
     def why(self, id: str, scope: Scope | None = None) -> Explanation:
         """Return how a recall came out as it did."""
@@ -489,11 +489,11 @@ def open(
     now = clock or (lambda: datetime.now(UTC))
     is_kept = os.fspath(home) != ":memory:"
     chosen = config.given(settings, path if is_kept else None)
-    maker = embedder_from(embedder, url=chosen.openai_url, key=chosen.openai_key)
+    chosen_embedder = embedder_from(embedder, url=chosen.openai_url, key=chosen.openai_key)
     if not is_kept:
         from reverie.store.in_memory import InMemoryStore
 
-        return Mind(InMemoryStore(), now, None, maker, background, chosen.zone)
+        return Mind(InMemoryStore(), now, None, chosen_embedder, background, chosen.zone)
     from reverie.store.sqlite import SqliteStore
 
-    return Mind(SqliteStore(path), now, path, maker, background, chosen.zone)
+    return Mind(SqliteStore(path), now, path, chosen_embedder, background, chosen.zone)

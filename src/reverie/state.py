@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, tzinfo
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -131,8 +131,10 @@ class People:
             raise NotFound(f"no person {id!r} here; people.alias(id, name) makes one known")
         return people.from_value(state.name, state.value)
 
-    def zone_of(self, scope: Scope) -> ZoneInfo:
-        """Return the time zone of the person of a scope."""
+    def zone_of(self, scope: Scope, now: datetime | None = None) -> tzinfo:
+        """Return the time zone that a question is asked in: that of its `now`, else the person's, else the mind's."""
+        if now is not None and now.tzinfo is not None:
+            return now.tzinfo
         zone: object = None
         if scope.person is not None:
             with self._store.reading(scope.space) as view:

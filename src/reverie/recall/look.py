@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from reverie.store.base import Floats
 
 WIDE, WIDER = 100, 500  # candidates by words, each of which costs time, and by meaning, which hardly do
-HEAD = 40
+HEAD = 30
 MOST_SIGNS, MOST_WORDS = 20_000, 1_000  # of a question; the time that a search takes grows with them
 SHORTEST = 3  # characters of a question that has a meaning (C2)
 UNSPACED = ("zh", "ja", "ko", "th", "lo", "my", "km")  # an embedder that does not know these sees noise
@@ -103,7 +103,7 @@ def recall(
             share = 0.0
     by_meaning = {match.key: match.score for match in near.matches}
     found = fuse.fuse(by_words, by_meaning, near.lowest, weighting, share)
-    head = list(found.base)[: max(4 * limit, HEAD)]
+    head = list(found.base)[: max(3 * limit, HEAD)]
     beside = fuse.beside(view.around(head, where), found.base)
     outlines = view.outlines(list(dict.fromkeys((*head, *beside))))
     asked = Asked(now, where.scope.channel, *_named(text[:MOST_SIGNS], outlines))

@@ -370,8 +370,8 @@ class Store(Protocol):
     def alone(self, task: str) -> AbstractContextManager[bool]:
         """Tell whether nobody else, here or in another process, is at a task; nobody begins it until the block ends."""
 
-    def keep_recall(self, recalled: Recalled) -> None:
-        """Keep a recall for a while, sooner or later; it is not worth waiting for, and may be lost in a crash."""
+    def keep_recall(self, made: Callable[[], Recalled]) -> None:
+        """Keep a recall for a while, made sooner or later; it is not worth waiting for, and may be lost in a crash."""
 
     def recalled(self, id: str) -> Recalled | None:
         """Return a kept recall."""

@@ -518,7 +518,8 @@ class InMemoryStore:
                 self._spaces[space] = kept
             return dropped
 
-    def keep_recall(self, recalled: Recalled) -> None:
+    def keep_recall(self, made: Callable[[], Recalled]) -> None:
+        recalled = made()
         with self._lock:
             if not self._asks_for_erased(recalled):
                 self._recalls[recalled.id] = recalled

@@ -44,7 +44,7 @@ class Recalls:
     def __init__(self, home: Path, erased: Callable[[Sequence[Recalled]], set[str]]) -> None:
         self._path = home / "recalls.db"
         self._erased = erased
-        self._waiting: list[Recalled] = []
+        self._waiting: list[Callable[[], Recalled]] = []
         self._wake = threading.Condition()
         self._worker: threading.Thread | None = None
         # What is written is first looked up in the spaces, which may have to be opened; opening one may call `forget`. So
@@ -53,10 +53,10 @@ class Recalls:
         self._lock = threading.RLock()
         self._connection: apsw.Connection | None = None
 
-    def put(self, recalled: Recalled) -> None:
+    def put(self, made: Callable[[], Recalled]) -> None:
         """Keep a recall, soon."""
         with self._wake:
-            self._waiting.append(recalled)
+            self._waiting.append(made)
             if self._worker is None:
                 self._worker = threading.Thread(target=self._work, name="reverie-recalls", daemon=True)
                 self._worker.start()
@@ -80,7 +80,7 @@ class Recalls:
         """
         if erasure is None:
             with self._wake:
-                self._waiting = [one for one in self._waiting if one.scope.space != space]
+                self._waiting = [made for made in self._waiting if made().scope.space != space]
         else:
             self.flush()
         is_clear = True
@@ -101,7 +101,8 @@ class Recalls:
         """Write what is waiting; what cannot be written is let go of."""
         with self._flushing:
             with self._wake:
-                some, self._waiting = self._waiting, []
+                waiting, self._waiting = self._waiting, []
+            some = [made() for made in waiting]
             if not some:
                 return
             try:
