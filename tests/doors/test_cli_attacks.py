@@ -226,3 +226,15 @@ def test_a_password_in_an_address_is_refused_and_not_shown(url: str, at_home: Pa
     monkeypatch.setenv("REVERIE_OPENAI_URL", url)
     assert "environment variable REVERIE_OPENAI_URL: " in run("config").err
     assert "hunter2" not in run("config").err
+
+
+def test_an_embedder_that_does_not_answer_is_told_of_and_words_still_find(
+    at_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A6: a degraded mode says so."""
+    monkeypatch.setenv("REVERIE_EMBEDDER", "openai:small")
+    monkeypatch.setenv("REVERIE_OPENAI_URL", "http://127.0.0.1:9/v1")
+    outcome = run("recall", "said")
+    assert outcome.code == 0
+    assert "said in default" in outcome.out
+    assert "note: recall goes on by words alone: http://127.0.0.1:9/v1" in outcome.err

@@ -45,6 +45,7 @@ TURN_S = 0.2  # how often to look whether another process has finished
 FIRST_REST_S, LONGEST_REST_S = 1.0, 60.0
 
 log = logging.getLogger(__name__)
+logging.getLogger("reverie").addHandler(logging.NullHandler())  # quiet unless the program asks for its logs
 
 Progress = Callable[[int, int], object]
 

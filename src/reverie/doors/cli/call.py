@@ -127,7 +127,7 @@ class Call:
 
         home = self.home_path if begins or self.is_begun else ":memory:"
         chosen = embedder or self.settings.embedder
-        with reverie.open(home, settings=self.settings, embedder=chosen, background=False) as mind:
+        with _told_on_stderr(), reverie.open(home, settings=self.settings, embedder=chosen, background=False) as mind:
             yield mind
 
     def place(self) -> Path:
@@ -137,6 +137,23 @@ class Call:
         if self.home_path == ":memory:":
             raise BadInput("':memory:' is no folder; name one with --home")
         return check.path(self.home_path, "home")
+
+
+@contextmanager
+def _told_on_stderr() -> Iterator[None]:
+    """Show what the library warns of, such as an embedder that does not answer, as one line each."""
+    import logging
+
+    class Notes(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            sys.stderr.write(f"note: {visible(record.getMessage())}\n")
+
+    notes, log = Notes(logging.WARNING), logging.getLogger("reverie")
+    log.addHandler(notes)
+    try:
+        yield
+    finally:
+        log.removeHandler(notes)
 
 
 class Progress:
