@@ -145,6 +145,8 @@ class SqliteStore:
     def _erased(self, some: Sequence[Recalled]) -> set[str]:
         """Return the ids of recalls that looked at, or ask in words of, something that is gone for good."""
         found: set[str] = set()
+        if self.ledger.is_empty():  # no need to open every space that was asked something
+            return found
         for space in {recalled.scope.space for recalled in some}:
             here = [recalled for recalled in some if recalled.scope.space == space]
             with self.reading(space) as view:

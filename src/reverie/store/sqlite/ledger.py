@@ -92,6 +92,10 @@ class Ledger:
         finally:
             os.close(handle)
 
+    def is_empty(self) -> bool:
+        """Tell whether nothing was ever erased from this home."""
+        return not self._path.exists()
+
     def touch(self) -> None:
         """Tell every process to look again."""
         os.utime(self._path)
