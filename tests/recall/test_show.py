@@ -95,3 +95,10 @@ def test_no_text_breaks_out_of_its_line_and_no_budget_is_exceeded(texts: list[st
     assert len(lines) == (len(context.parts) + 2 if context.parts else 0)
     inside = lines[1:-1]
     assert all(TAG.search(line.replace("\ufe0f", "")) is None for line in inside)
+
+
+def test_the_first_day_there_is_can_be_shown_in_every_zone() -> None:
+    with reverie.open(":memory:", clock=lambda: NOON, embedder="none") as mind:
+        mind.observe("the harbour was dug", at=datetime.min.replace(tzinfo=UTC), scope=Scope(person="ana"))
+        mind.people.update("ana", zone="America/Mexico_City")
+        assert "the harbour was dug" in mind.context("harbour", scope=Scope(person="ana")).text

@@ -10,7 +10,7 @@ from __future__ import annotations
 import html
 import re
 import unicodedata
-from datetime import UTC, tzinfo
+from datetime import UTC, datetime, tzinfo
 
 from reverie.memory.language import is_unseen
 from reverie.memory.trace import Memory
@@ -39,9 +39,17 @@ def shown(text: str) -> str:
     return "".join(signs)
 
 
+def local(at: datetime, zone: tzinfo) -> datetime:
+    """Return a moment in a zone; the first and the last day there is stay as they are where they have no place in it."""
+    try:
+        return at.astimezone(zone)
+    except OverflowError:
+        return at
+
+
 def line_of(memory: Memory, zone: tzinfo = UTC) -> str:
     """Return a memory as one line: date · speaker · "text"."""
-    when = (memory.happened_at or memory.valid_from or memory.recorded_at).astimezone(zone)
+    when = local(memory.happened_at or memory.valid_from or memory.recorded_at, zone)
     who = memory.speaker or memory.subject
     said = shown(f"{memory.title}: {memory.text}" if memory.title else memory.text)
     return " · ".join((f"{when:%Y-%m-%d}", *((shown(who),) if who else ()), f'"{said}"'))

@@ -117,10 +117,9 @@ class Page:
         return self._local(at).date().isoformat()
 
     def _local(self, at: datetime) -> datetime:
-        try:
-            return at.astimezone(self.zone)
-        except OverflowError:  # the first and the last day there is
-            return at
+        from reverie.recall.show import local
+
+        return local(at, self.zone)
 
     def _takes(self, text: str) -> bool:
         try:
