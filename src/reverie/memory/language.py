@@ -95,6 +95,7 @@ _WIDE_SCRIPTS = (
     ("km", re.compile("[\u1780-\u17ff]")),
     ("zh", _WIDE_CHARACTER),
 )
+UNSPACED = frozenset(code for code, _ in _WIDE_SCRIPTS)  # languages written without spaces, and Korean
 _OTHER_SCRIPTS = (
     ("ru", re.compile("[\u0400-\u052f]")),
     ("el", re.compile("[\u0370-\u03ff\u1f00-\u1fff]")),

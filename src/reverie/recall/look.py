@@ -15,7 +15,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Protocol
 
 from reverie.errors import BadInput
-from reverie.memory.language import Query, language_of, query, words_of
+from reverie.memory.language import UNSPACED, Query, language_of, query, words_of
 from reverie.memory.trace import new_tail, space_mark
 from reverie.models.base import Embedder
 from reverie.recall import fuse, gate, words
@@ -30,9 +30,8 @@ WIDE, WIDER = 100, 500  # candidates by words, each of which costs time, and by 
 HEAD = 30
 MOST_SIGNS, MOST_WORDS = 20_000, 1_000  # of a question; the time that a search takes grows with them
 SHORTEST = 3  # characters of a question that has a meaning (C2)
-UNSPACED = ("zh", "ja", "ko", "th", "lo", "my", "km")  # an embedder that does not know these sees noise
 log = logging.getLogger(__name__)
-_FIRST_PERSON = re.compile(r"\b(i|i'm|i've|my|me|mine|yo|mi|mis|me)\b", re.IGNORECASE)
+_FIRST_PERSON = re.compile(r"\b(i|i'm|i've|my|me|mine|yo|mi|mis)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +174,7 @@ def _arms(meaning: Meaning | None, view: View, where: Where) -> dict[str, str]:
 
 
 def _share(text: str, meaning: Meaning | None, weighting: Weighting) -> float:
-    """Return what of the weight of meaning applies to a question in this language."""
+    """Return what of the weight of meaning applies to a question in this language; in a script it never saw, noise is all."""
     if meaning is None:
         return 0.0
     if meaning.languages is None or not text.strip():
@@ -189,9 +188,8 @@ def _named(text: str, outlines: Sequence[Outline]) -> tuple[str | None, str | No
     said = words_of(text)
     speakers = {outline.speaker for outline in outlines if outline.speaker and outline.speaker != outline.role}
     folded = text.casefold()
-    likely = (
-        one for one in speakers if any(part in folded for part in one.casefold().split())
-    )  # taking names apart takes time
+    # Taking names apart takes time: first whether a part of one is in the question at all.
+    likely = (one for one in speakers if any(part in folded for part in one.casefold().split()))
     named = [speaker for speaker in likely if not words_of(speaker).isdisjoint(said)]
     if len(named) == 1:
         return named[0], None
