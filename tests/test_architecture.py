@@ -24,7 +24,7 @@ SOURCE = ROOT / "src"
 STEPS: tuple[tuple[str, ...], ...] = (
     ("doors", "__main__"),
     ("agent",),
-    ("mind", "upkeep", "worker"),
+    ("mind", "upkeep", "worker", "asking"),
     ("sleep", "window"),
     ("learn", "state"),
     ("identity", "metacognition"),

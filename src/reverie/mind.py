@@ -7,17 +7,16 @@ place where parts are put together.
 from __future__ import annotations
 
 import os
-import secrets
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
-from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal
 
 from reverie import config, upkeep
+from reverie.asking import Asking, AsOf, moment_of
 from reverie.errors import BadInput
 from reverie.learn import ingest, revise
 from reverie.learn.embed import Embedding, Settled
@@ -26,19 +25,13 @@ from reverie.memory.scope import Scope, asked_in
 from reverie.memory.trace import Commit, Diff, Memory, Source, space_mark, split_id
 from reverie.models.base import Embedder
 from reverie.models.choose import embedder_from
-from reverie.recall import look
 from reverie.recall.cue import Between, where_of
-from reverie.recall.explain import Explanation, Recollection, keep, no_recall, tell
-from reverie.recall.fuse import WEIGHTINGS
-from reverie.recall.pack import Context, pack
+from reverie.recall.explain import Explanation, Recollection, no_recall
+from reverie.recall.pack import Context
 from reverie.sleep import proposals
 from reverie.sleep.proposals import Proposal
 from reverie.state import Note, People, Recent, WorkingMemory
-from reverie.store.base import Draft, Store, View, Where, asked_from
-
-CONTEXT_HITS = 60
-
-AsOf = datetime | str
+from reverie.store.base import Draft, Store, Where
 
 
 class Mind:
@@ -56,7 +49,7 @@ class Mind:
         self._store, self._clock, self.home = store, clock, home
         self.people = People(store, self._now, zone)
         self._embedding = Embedding(store, embedder, background)
-        self._key = secrets.token_bytes(16)
+        self._asking = Asking(store, self._embedding, self.people, self._now)
 
     # write
 
@@ -149,23 +142,10 @@ class Mind:
         weighting: str = "default",
     ) -> Recollection:
         """Return what comes to mind; an empty cue with a filter lists the newest that fit."""
-        check.cue(cue)
-        weights = WEIGHTINGS[check.one_of(weighting, WEIGHTINGS, "weighting")]
-        where = where_of(asked_in(scope), kinds, tags, subject, session, between)
-        if not cue.strip() and vector is None and where == Where(where.scope):
-            raise BadInput("the cue is empty; say what to recall, or give vector, kinds, tags, subject, session or between")
-        limit, now = check.count(limit, "limit"), check.optional_moment(now, "now")
-        meaning = look.meaning_of(cue, vector, self._embedding)
-        with self._store.reading(where.scope.space) as view:
-            where, moment = self._at(view, where, as_of)
-            now = now or moment or self._now()
-            found, considered = look.recall(view, cue, meaning, where, limit, now, strict, weights)
-            is_kept = bool(cue.strip()) and not ingest.has_opted_out(view, where.scope.person)
-        if found.arms["meaning"] == "pending":
-            self._embedding.notice(where.scope.space)
-        if is_kept:
-            self._store.keep_recall(partial(keep, found, considered, where.scope, self._now()))
-        return found
+        return self._asking.recall(
+            cue, asked_in(scope), limit=limit, kinds=kinds, tags=tags, subject=subject, session=session, vector=vector,
+            now=now, between=between, as_of=as_of, strict=strict, weighting=weighting,
+        )  # fmt: skip
 
     def context(
         self,
@@ -177,18 +157,11 @@ class Mind:
         as_of: AsOf | None = None,
     ) -> Context:
         """Return what comes to mind as lines for a prompt, within a budget of tokens."""
-        check.one_of(profile, ("default",), "profile")
-        found = self.recall(cue, scope, limit=CONTEXT_HITS, now=now, as_of=as_of)
-        return pack(found, check.count(budget, "budget"), self._key, self.people.zone_of(asked_in(scope), now))
+        return self._asking.context(cue, asked_in(scope), budget=budget, profile=profile, now=now, as_of=as_of)
 
     def why(self, id: str, scope: Scope | None = None) -> Explanation:
         """Return how a recall came out as it did."""
-        here = self._scope_of(id, scope, "r")
-        recalled = self._store.recalled(id)
-        if recalled is None or not asked_from(here, recalled):
-            raise no_recall(id)
-        with self._store.reading(here.space) as view:
-            return tell(recalled, view)
+        return self._asking.why(id, self._scope_of(id, scope, "r"))
 
     def last_recall(self, scope: Scope | None = None) -> str | None:
         """Return the id of the last recall asked here, for `why`; for an owner's scope the last in the space."""
@@ -202,7 +175,7 @@ class Mind:
         with self._store.reading(here.space) as view:
             if version is not None:
                 return revise.version(view, id, here, check.count(version, "version"))
-            where, _ = self._at(view, Where(here), as_of)
+            where, _ = moment_of(view, Where(here), as_of)
             return revise.active(view, id, here) if as_of is None else revise.believed(view, id, where)
 
     def scan(
@@ -225,7 +198,7 @@ class Mind:
             raise BadInput(f"after must be the id of a memory of this space, not {after!r}")
         with self._store.reading(where.scope.space) as view:
             # Pages are read one by one, but all as of the first: a long listing keeps no transaction open.
-            where = replace(where, at=view.last_seq()) if as_of is None else self._at(view, where, as_of)[0]
+            where = replace(where, at=view.last_seq()) if as_of is None else moment_of(view, where, as_of)[0]
         return upkeep.pages(self._store, where, after, left)
 
     def history(self, id: str, scope: Scope | None = None) -> tuple[Memory, ...]:
@@ -248,7 +221,7 @@ class Mind:
         named = next((moment for moment in (t0, t1) if isinstance(moment, str)), None)
         here = self._scope_of(named, scope, "c") if named else asked_in(scope)
         with self._store.reading(here.space) as view:
-            before, after = (self._at(view, Where(here), moment)[0] for moment in (t0, t1))
+            before, after = (moment_of(view, Where(here), moment)[0] for moment in (t0, t1))
             return revise.diff(view, before, after)
 
     # change
@@ -437,18 +410,6 @@ class Mind:
         if space is None or (scope is not None and asked_in(scope).space != space):
             raise {"m": revise.unknown, "c": revise.no_commit, "r": no_recall, "p": proposals.unknown}[letter](str(id))
         return Scope.owner(space) if scope is None else scope
-
-    def _at(self, view: View, where: Where, as_of: AsOf | None) -> tuple[Where, datetime | None]:
-        """Return `where` at a moment or commit, and that moment."""
-        if as_of is None:
-            return where, None
-        if isinstance(as_of, str):
-            commit = view.find_commit(as_of, where.scope) if split_id(as_of, "c") else None
-            if commit is None:
-                raise revise.no_commit(as_of)
-            as_of = commit.at
-        moment = check.moment(as_of, "as_of")
-        return replace(where, at=view.seq_of(moment)), moment
 
     @contextmanager
     def _changing(self, here: Scope, why: str, now: datetime | None = None) -> Iterator[Draft]:
