@@ -82,7 +82,7 @@ def _bench(home: str, folder: Path) -> Bench:
     elsewhere = mind.remember("The guild meets on Mondays", scope=Scope("guild-1"))
     mind.working(Scope(session="s")).replace(task="ship it")
     mind.people.alias("ana", "Ana")
-    mind._store.put_vectors("default", "tiny", [Vector(fact.id, 1, "turn", [1.0, 0.0, 0.0])])
+    mind._store.put_vectors("default", "tiny", [Vector(fact.id, 1, [1.0, 0.0, 0.0])])
     _write_files(mind, folder)
     bench = Bench(
         mind, folder, turn.id, fact.id, forgotten.id, private.id, elsewhere.id, fact.commit, elsewhere.commit, []
@@ -160,7 +160,7 @@ def _seen(bench: Bench) -> object:
     for space in spaces:
         owner = Scope.owner(space)
         with store.reading(space) as view:
-            vectors = view.search_vectors([1.0, 0.0, 0.0], "tiny", "turn", Where(owner), 10)
+            vectors = view.search_vectors([1.0, 0.0, 0.0], "tiny", Where(owner), 10)
             states.append((view.states(owner), view.copies(), len(vectors.matches)))
     return (
         spaces,
@@ -592,13 +592,13 @@ def _questions() -> Iterator[Wrong]:
 
 
 def _vectors() -> Iterator[Wrong]:
-    def keep(bench: Bench, values: object, grain: str = "turn") -> object:
+    def keep(bench: Bench, values: object) -> object:
         wrong: Any = values
-        return bench.mind._store.put_vectors("default", "tiny", [Vector(bench.turn, 1, grain, wrong)])
+        return bench.mind._store.put_vectors("default", "tiny", [Vector(bench.turn, 1, wrong)])
 
     def look(bench: Bench, values: object) -> object:
         with bench.mind._store.reading("default") as view:
-            return view.search_vectors(values, "tiny", "turn", Where(Scope.owner("default")), 5)
+            return view.search_vectors(values, "tiny", Where(Scope.owner("default")), 5)
 
     yield Wrong(
         "recall: a vector without an embedder", lambda b: b.mind.recall("x", vector=[0.1]), BadInput, "leave vector out"
@@ -606,14 +606,11 @@ def _vectors() -> Iterator[Wrong]:
     yield Wrong("a vector too long to keep", lambda b: keep(b, [1.0] * 4), BadInput, "use the same model")
     yield Wrong("a vector with NaN to keep", lambda b: keep(b, [1.0, float("nan"), 0.0]), BadInput, "not finite")
     yield Wrong("a vector with infinity to keep", lambda b: keep(b, [1.0, float("inf"), 0.0]), BadInput, "not finite")
-    yield Wrong("a vector of an unknown grain", lambda b: keep(b, [1.0, 0.0, 0.0], "windowy"), BadInput, "nearest is 'window'")
     yield Wrong("a vector too short to look for", lambda b: look(b, [1.0, 0.0]), BadInput, "use the same model")
     yield Wrong("a vector with NaN to look for", lambda b: look(b, [1.0, float("nan"), 0.0]), BadInput, "not finite")
     yield Wrong(
         "vectors of two lengths",
-        lambda b: b.mind._store.put_vectors(
-            "default", "new", [Vector(b.turn, 1, "turn", [1.0]), Vector(b.fact, 1, "turn", [1.0, 2.0])]
-        ),
+        lambda b: b.mind._store.put_vectors("default", "new", [Vector(b.turn, 1, [1.0]), Vector(b.fact, 1, [1.0, 2.0])]),
         BadInput,
         "use one model",
     )

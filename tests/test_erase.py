@@ -168,12 +168,12 @@ def _embed(mind: Mind, words: Words, groups: list[Group]) -> None:
     active = [(group, memory) for group in groups for memory in _active(mind, group)]
     vectors = []
     for (group, memory), (near, neighbour) in zip(active, [*active[1:], active[0]], strict=True):
-        for grain in ("turn", "window"):
+        for part in (0, 1):  # of the text alone, and with what stands beside it
             values = np.array([words.random.gauss(0, 1) for _ in range(16)], np.float32)
             raw = unit(values, None).astype(np.float16).tobytes()
-            uses = ((neighbour.id, neighbour.version),) if grain == "window" else ()
-            vectors.append(Vector(memory.id, memory.version, grain, values, 0, uses))
-            if grain == "window":
+            uses = ((neighbour.id, neighbour.version),) if part else ()
+            vectors.append(Vector(memory.id, memory.version, values, part, uses))
+            if part:
                 group.windows.append((raw, near.number))
             else:
                 group.vectors.append(raw)
@@ -322,8 +322,7 @@ for line in sys.stdin:
     word = line.strip()
     if word == "search":
         with store.reading("home") as view:
-            for grain in ("turn", "window"):
-                view.search_vectors([1.0] * 16, "numbers-16", grain, Where(owner), 5)
+            view.search_vectors([1.0] * 16, "numbers-16", Where(owner), 5)
         mind.recall("lantern", scope=owner)
     elif word == "idle":
         patience = threading.Event()
@@ -501,7 +500,7 @@ def test_a_process_that_asks_nothing_more_lets_go_of_erased_vectors_until_it_is_
         assert watching() == others
         for _ in range(2):
             with mind._store.reading(SPACE) as view:
-                assert view.search_vectors([1.0] * 16, MODEL, "turn", Where(OWNER), 5).matches
+                assert view.search_vectors([1.0] * 16, MODEL, Where(OWNER), 5).matches
         assert watching() == others + 1
         with Second(tmp_path) as second:
             second.ask("search")

@@ -243,9 +243,9 @@ class Workers:
         kept = self.mind.observe(f"with a vector {number}x{turn}")
         self.texts.append(kept.text)
         values = [float(number + 1), float(turn % 5), 1.0]
-        assert store.put_vectors("default", "tiny", [Vector(kept.id, 1, "turn", values)]) == 1
+        assert store.put_vectors("default", "tiny", [Vector(kept.id, 1, values)]) == 1
         with store.reading("default") as view:
-            found = view.search_vectors(values, "tiny", "turn", Where(Scope()), 5).matches
+            found = view.search_vectors(values, "tiny", Where(Scope()), 5).matches
             memories = view.fetch([match.key for match in found])
         assert memories
         assert all(memory.text.startswith("with a vector ") for memory in memories)

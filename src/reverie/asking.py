@@ -1,4 +1,4 @@
-"""Asking a mind: what comes to mind, what of it goes into a prompt, and why.
+"""Asking a mind: what comes to mind, what of it goes into a prompt, and why; and why not.
 
 Each verb takes what it was given to what is found, and sees to it that the answer can be explained afterwards.
 """
@@ -6,9 +6,9 @@ Each verb takes what it was given to what is found, and sees to it that the answ
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from functools import partial
 
 from reverie.errors import BadInput
@@ -17,26 +17,38 @@ from reverie.learn.embed import Embedding
 from reverie.learn.ingest import has_opted_out
 from reverie.memory import check
 from reverie.memory.scope import Scope
-from reverie.memory.trace import split_id
-from reverie.recall import look
+from reverie.memory.trace import KINDS, split_id
+from reverie.recall import look, missing
 from reverie.recall.cue import Between, where_of
-from reverie.recall.explain import Explanation, Recollection, keep, no_recall, tell
+from reverie.recall.expand import Ask, Expansion
+from reverie.recall.explain import Candidate, Explanation, Hit, Packed, Recollection
 from reverie.recall.fuse import WEIGHTINGS
-from reverie.recall.pack import Context, pack
-from reverie.state import People
-from reverie.store.base import Store, View, Where, asked_from
+from reverie.recall.gather import gather
+from reverie.recall.kept import Kept, Request, keep, no_recall, read, tell
+from reverie.recall.pack import Context, Count, counter, is_verified, pack, tokens_in, tokens_of
+from reverie.recall.profiles import PROFILES, Material
+from reverie.state import People, Recent
+from reverie.store.base import Recalled, Store, View, Where, asked_from
 
-CONTEXT_HITS = 60
+TOKENS_A_HIT, TOKENS_A_LINE = 20, 5  # most of what is found is longer than that, and no line is shorter
+FEWEST_HITS, MOST_HITS = 60, 8_000
+
+ORDERS = ("relevance", "time")
 
 AsOf = datetime | str
+Keeping = Callable[[Callable[[], Packed] | None], Recalled]
 
 
 class Asking:
     """The verbs that ask."""
 
-    def __init__(self, store: Store, embedding: Embedding, people: People, clock: Callable[[], datetime]) -> None:
-        self._store, self._embedding, self._people, self._now = store, embedding, people, clock
+    def __init__(
+        self, store: Store, embedding: Embedding, people: People, clock: Callable[[], datetime], kept_for: timedelta,
+        expand: Ask | None = None,
+    ) -> None:  # fmt: skip
+        self._store, self._embedding, self._people, self._now, self._kept_for = store, embedding, people, clock, kept_for
         self._key = secrets.token_bytes(16)
+        self._expansion = None if expand is None else Expansion(expand)
 
     def recall(
         self,
@@ -53,42 +65,160 @@ class Asking:
         as_of: AsOf | None = None,
         strict: bool = False,
         weighting: str = "default",
+        authors: Mapping[str, float] | None = None,
+        order: str = "relevance",
     ) -> Recollection:
         """Return what comes to mind; an empty cue with a filter lists the newest that fit."""
-        check.cue(cue)
-        weights = WEIGHTINGS[check.one_of(weighting, WEIGHTINGS, "weighting")]
         where = where_of(scope, kinds, tags, subject, session, between)
+        check.one_of(order, ORDERS, "order")
+        found, keeping = self._find(cue, where, limit, now, as_of, strict, weighting, vector, authors)
+        self._keep(keeping)
+        return found if order == "relevance" else replace(found, hits=tuple(sorted(found.hits, key=_time_of)))
+
+    def _find(
+        self,
+        cue: str,
+        where: Where,
+        limit: int,
+        now: datetime | None,
+        as_of: AsOf | None,
+        strict: bool = False,
+        weighting: str = "default",
+        vector: Sequence[float] | None = None,
+        authors: Mapping[str, float] | None = None,
+    ) -> tuple[Recollection, Keeping | None]:
+        """Return what comes to mind, and what is to be kept of it, if anything."""
+        check.cue(cue)
+        believed = check.shares(authors or {}, "authors")
+        more = self._expansion.words(cue) if self._expansion is not None else ()
+        scope, weights = where.scope, WEIGHTINGS[check.one_of(weighting, WEIGHTINGS, "weighting")]
         if not cue.strip() and vector is None and where == Where(where.scope):
             raise BadInput("the cue is empty; say what to recall, or give vector, kinds, tags, subject, session or between")
         limit, now = check.count(limit, "limit"), check.optional_moment(now, "now")
-        meaning = look.meaning_of(cue, vector, self._embedding)
+        meaning, zone = look.meaning_of(cue, vector, self._embedding), self._people.zone_of(scope, now)
         with self._store.reading(scope.space) as view:
             where, moment = moment_of(view, where, as_of)
-            now = now or moment or self._now()
-            found, considered = look.recall(view, cue, meaning, where, limit, now, strict, weights)
+            now = (now or moment or self._now()).astimezone(zone)
+            found, looked = look.recall(view, cue, meaning, where, limit, now, strict, weights, believed, more)
             is_kept = bool(cue.strip()) and not has_opted_out(view, scope.person)
+            seq = where.at if where.at is not None else view.last_seq()
         if found.arms["meaning"] == "pending":
             self._embedding.notice(scope.space)
-        if is_kept:
-            self._store.keep_recall(partial(keep, found, considered, scope, self._now()))
-        return found
+        if not is_kept:
+            return found, None
+        asked = Request(where, seq, limit, now, strict, weighting, moment, vector is not None, believed)
+        return found, partial(keep, found, looked, asked, self._now())
+
+    def let_go(self) -> None:
+        """Let go of every question that is kept in memory: something was erased."""
+        if self._expansion is not None:
+            self._expansion.let_go()
+
+    def _keep(self, keeping: Keeping | None, packing: Callable[[], Packed] | None = None) -> None:
+        if keeping is not None:
+            self._store.keep_recall(partial(keeping, packing), self._since())
+
+    def _since(self) -> datetime:
+        """Return the moment at or before which a recall was asked that is no longer kept."""
+        try:
+            return self._now() - self._kept_for
+        except OverflowError:
+            return datetime.min.replace(tzinfo=UTC)
 
     def context(
-        self, cue: str, scope: Scope, budget: int = 2000, profile: str = "default", now: datetime | None = None,
-        as_of: AsOf | None = None,
-    ) -> Context:  # fmt: skip
-        """Return what comes to mind as lines for a prompt, within a budget of tokens."""
-        check.one_of(profile, ("default",), "profile")
-        found = self.recall(cue, scope, limit=CONTEXT_HITS, now=now, as_of=as_of)
-        return pack(found, check.count(budget, "budget"), self._key, self._people.zone_of(scope, now))
+        self,
+        cue: str,
+        scope: Scope,
+        budget: int | float,
+        profile: str,
+        now: datetime | None,
+        as_of: AsOf | None,
+        window_tokens: int,
+        count: Count | None,
+        retrieval: bool,
+    ) -> Context:
+        """Return what a prompt should hold, within a budget of tokens; without a cue, or retrieval, the newest there is."""
+        check.cue(cue)
+        layout = PROFILES[check.one_of(profile, PROFILES, "profile")]
+        room, counted = tokens_in(budget, window_tokens), counter(count)
+        is_asked = bool(cue.strip()) and bool(retrieval)
+        if is_asked:
+            found, keeping = self._find_trusted(cue, scope, room, now, as_of)
+        else:
+            found, keeping = self._find("", Where(scope, KINDS), _fitting(room, TOKENS_A_LINE), now, as_of)
+        said: Sequence[Hit] = ()
+        if is_asked and layout.said:
+            said = self._find(cue, Where(scope, ("turn",), channel=scope.channel), layout.said, now, as_of)[0].hits
+        zone, now = self._people.zone_of(scope, now), check.optional_moment(now, "now")
+        with self._store.reading(scope.space) as view:
+            where, moment = moment_of(view, Where(scope), as_of)
+            at = now or moment or self._now()
+            given = gather(view, where, layout, Material(scope, at, zone, found.hits, is_asked, said=said), room)
+        if as_of is None and (scope.session or scope.channel):
+            given = replace(given, recent=Recent(self._store, lambda: at, "recent", scope).get())
+        sections, left_out = layout.sections(given)
+        context = pack(sections, room, cue, found.id, self._key, counted, layout.preamble, left_out)
+        self._keep(keeping, partial(_packed, context, room))
+        return context
+
+    def _find_trusted(
+        self, cue: str, scope: Scope, room: int, now: datetime | None, as_of: AsOf | None
+    ) -> tuple[Recollection, Keeping | None]:
+        """Find as much as fills a budget; what is from nobody trustworthy has little room in it, and does not count."""
+        limit = _fitting(room, TOKENS_A_HIT)
+        while True:
+            found, keeping = self._find(cue, Where(scope), limit, now, as_of)
+            trusted = (hit.memory for hit in found.hits if is_verified(hit.memory.trust))
+            is_full = sum(TOKENS_A_LINE + tokens_of(memory.text) for memory in trusted) >= room
+            if is_full or len(found.hits) < limit or limit == MOST_HITS:
+                return found, keeping
+            limit = min(4 * limit, MOST_HITS)
 
     def why(self, id: str, scope: Scope) -> Explanation:
         """Return how a recall came out as it did."""
-        recalled = self._store.recalled(id)
-        if recalled is None or not asked_from(scope, recalled):
-            raise no_recall(id)
+        kept = self._kept(id, scope)
         with self._store.reading(scope.space) as view:
-            return tell(recalled, view)
+            return tell(kept, view)
+
+    def why_not(self, id: str, text: str, scope: Scope) -> Explanation:
+        """Return at which step of a recall a memory fell out."""
+        kept, text = self._kept(id, scope), check.text(text)
+        is_off = kept.numbers["arms"]["meaning"] == "off" or kept.request.by_vector  # a vector given is not kept
+        meaning = None if is_off else look.meaning_of(kept.recalled.question, None, self._embedding)
+        with self._store.reading(scope.space) as view:
+            return tell(kept, view, missing.fate(view, kept, text, scope, partial(_again, view, kept, meaning)))
+
+    def _kept(self, id: str, scope: Scope) -> Kept:
+        recalled = self._store.recalled(id)
+        if recalled is None or recalled.at <= self._since() or not asked_from(scope, recalled):
+            raise no_recall(id)
+        return read(recalled)
+
+
+def _fitting(room: int, tokens: int) -> int:
+    """Return how many memories of so many tokens a budget holds, within reason."""
+    return min(max(room // tokens, FEWEST_HITS), MOST_HITS)
+
+
+def _again(view: View, kept: Kept, meaning: look.Meaning | None) -> tuple[Candidate, ...]:
+    """Ask once more what was asked, of what was believed then, and look further."""
+    asked, more = kept.request, tuple(kept.numbers["cue"].get("more", ()))
+    # A look back counts words otherwise: it is taken only where something has changed since.
+    where = asked.where if asked.seq == view.last_seq() else replace(asked.where, at=asked.seq)
+    reach = max(missing.REACH, asked.limit)
+    return look.recall(
+        view, kept.recalled.question, meaning, where, reach, asked.now, asked.strict, WEIGHTINGS[asked.weighting],
+        asked.authors, more,
+    )[1]()  # fmt: skip
+
+
+def _packed(context: Context, budget: float) -> Packed:
+    parts = tuple((part.id, part.section, part.tokens) for part in context.parts)
+    return Packed(budget, context.tokens, parts, tuple((dropped.id, dropped.reason) for dropped in context.dropped))
+
+
+def _time_of(hit: Hit) -> datetime:
+    return hit.memory.happened_at or hit.memory.recorded_at
 
 
 def moment_of(view: View, where: Where, as_of: AsOf | None) -> tuple[Where, datetime | None]:

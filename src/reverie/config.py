@@ -22,6 +22,8 @@ from reverie.memory import check
 FILE = "reverie.toml"
 DEFAULT = "default"
 SECRETS = frozenset({"openai_key"})  # never shown
+NUMBERS = frozenset({"budget", "recalls_days"})
+LONGEST_DAYS = 36_500
 VARIABLES: Mapping[str, tuple[str, ...]] = {
     "embedder": ("REVERIE_EMBEDDER",),
     "openai_url": ("REVERIE_OPENAI_URL",),
@@ -30,6 +32,7 @@ VARIABLES: Mapping[str, tuple[str, ...]] = {
     "space": ("REVERIE_SPACE",),
     "person": ("REVERIE_PERSON",),
     "budget": ("REVERIE_BUDGET",),
+    "recalls_days": ("REVERIE_RECALLS_DAYS",),
 }
 MEANING: Mapping[str, str] = {
     "embedder": "who finds by meaning: local, none, or openai:NAME",
@@ -39,6 +42,7 @@ MEANING: Mapping[str, str] = {
     "space": "the space used when none is named",
     "person": "who speaks when nobody is named",
     "budget": "tokens of a context when none are named",
+    "recalls_days": "for how many days a recall can be explained; 0 keeps none",
 }
 
 
@@ -67,6 +71,7 @@ class Settings:
     space: str = "default"
     person: str | None = None
     budget: int = 2000
+    recalls_days: int = 30
     origins: Mapping[str, str] = field(default_factory=dict, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -228,22 +233,26 @@ def _known(name: str) -> str:
 
 def _typed(name: str, text: str) -> object:
     """Return the value that a text stands for."""
-    if name != "budget":
+    if name not in NUMBERS:
         return _checked(name, text)
     try:
         return _checked(name, int(text.replace("_", "")))
     except ValueError as exc:
-        raise BadInput(f"budget must be a whole number, not {text!r:.80}") from exc
+        raise BadInput(f"{name} must be a whole number, not {text!r:.80}") from exc
 
 
 def _checked(name: str, value: object) -> object:
     """Return a value that fits its setting."""
     if value is None and name in ("openai_key", "person"):
         return None
-    if name == "budget":
+    if name in NUMBERS:
         if isinstance(value, int) and value.bit_length() > 63:  # too long to be shown
-            raise BadInput("budget must be a whole number below 2**63")
-        return check.count(value, name)
+            raise BadInput(f"{name} must be a whole number below 2**63")
+        if name == "budget":
+            return check.count(value, name)
+        if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= LONGEST_DAYS:
+            raise BadInput(f"{name} must be a whole number from 0 to {LONGEST_DAYS}, not {value!r}")
+        return value
     if name in SECRETS and isinstance(value, str) and not value.isprintable():
         raise BadInput(f"{name} holds a character that no key has; copy it again")  # without showing it
     if name == "zone":

@@ -10,7 +10,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal
@@ -26,7 +26,9 @@ from reverie.memory.trace import Commit, Diff, Memory, Source, space_mark, split
 from reverie.models.base import Embedder
 from reverie.models.choose import embedder_from
 from reverie.recall.cue import Between, where_of
-from reverie.recall.explain import Explanation, Recollection, no_recall
+from reverie.recall.expand import Ask
+from reverie.recall.explain import Explanation, Recollection
+from reverie.recall.kept import no_recall
 from reverie.recall.pack import Context
 from reverie.sleep import proposals
 from reverie.sleep.proposals import Proposal
@@ -45,11 +47,13 @@ class Mind:
         embedder: Embedder | None = None,
         background: bool = True,
         zone: str = "UTC",
+        recalls_days: int = 30,
+        expand: Ask | None = None,
     ) -> None:
         self._store, self._clock, self.home = store, clock, home
         self.people = People(store, self._now, zone)
         self._embedding = Embedding(store, embedder, background)
-        self._asking = Asking(store, self._embedding, self.people, self._now)
+        self._asking = Asking(store, self._embedding, self.people, self._now, timedelta(days=recalls_days), expand)
 
     # write
 
@@ -140,28 +144,45 @@ class Mind:
         as_of: AsOf | None = None,
         strict: bool = False,
         weighting: str = "default",
+        authors: Mapping[str, float] | None = None,
+        order: str = "relevance",
     ) -> Recollection:
         """Return what comes to mind; an empty cue with a filter lists the newest that fit."""
         return self._asking.recall(
             cue, asked_in(scope), limit=limit, kinds=kinds, tags=tags, subject=subject, session=session, vector=vector,
-            now=now, between=between, as_of=as_of, strict=strict, weighting=weighting,
+            now=now, between=between, as_of=as_of, strict=strict, weighting=weighting, authors=authors,
+            order=order,
         )  # fmt: skip
 
     def context(
         self,
         cue: str,
         scope: Scope | None = None,
-        budget: int = 2000,
+        budget: int | float = 2000,
         profile: str = "default",
         now: datetime | None = None,
         as_of: AsOf | None = None,
+        *,
+        window_tokens: int = 128_000,
+        count: Callable[[str], int] | None = None,
+        retrieval: bool = True,
     ) -> Context:
-        """Return what comes to mind as lines for a prompt, within a budget of tokens."""
-        return self._asking.context(cue, asked_in(scope), budget=budget, profile=profile, now=now, as_of=as_of)
+        """Return what a prompt should hold, within a budget of tokens or, as 0.02, that share of the model's window.
+
+        `count` counts tokens exactly, instead of the estimate. Without a cue, or retrieval, the newest is taken.
+        """
+        return self._asking.context(
+            cue, asked_in(scope), budget=budget, profile=profile, now=now, as_of=as_of, window_tokens=window_tokens,
+            count=count, retrieval=retrieval,
+        )  # fmt: skip
 
     def why(self, id: str, scope: Scope | None = None) -> Explanation:
         """Return how a recall came out as it did."""
         return self._asking.why(id, self._scope_of(id, scope, "r"))
+
+    def why_not(self, id: str, text: str, scope: Scope | None = None) -> Explanation:
+        """Return at which step of a recall the memory of that id or text fell out, and by how much."""
+        return self._asking.why_not(id, text, self._scope_of(id, scope, "r"))
 
     def last_recall(self, scope: Scope | None = None) -> str | None:
         """Return the id of the last recall asked here, for `why`; for an owner's scope the last in the space."""
@@ -313,6 +334,9 @@ class Mind:
             self.people.optout(person, scope=here)  # the one thing about them that is kept: the wish not to be remembered
         with self._store.reading(here.space) as view:
             copies = tuple(upkeep.out_of_reach(view, self.home))
+        if swept.commit:  # what stood beside it lost vectors made with it
+            self._embedding.notice(here.space)
+            self._asking.let_go()
         return upkeep.Proof(swept.ids, swept.checked, swept.pending, copies, swept.commit or None)
 
     def working(self, scope: Scope | None = None) -> WorkingMemory:
@@ -385,7 +409,10 @@ class Mind:
 
     def reset(self, scope: Scope | None = None) -> Commit:
         """Forget what was said and clear what is held for now; what is known stays, and `undo` brings back what was said."""
-        return upkeep.reset(self._store, asked_in(scope), self._now())
+        here = asked_in(scope)
+        done = upkeep.reset(self._store, here, self._now())
+        self._embedding.notice(here.space)
+        return done
 
     def close(self) -> None:
         """Finish and let go; a mind may be closed twice."""
@@ -437,13 +464,15 @@ def open(
     window: bool = True,
     background: bool = True,
     passphrase: str | None = None,
+    expand: Ask | None = None,
 ) -> Mind:
     """Open a home folder, made if missing; ":memory:" for a mind that is gone when closed."""
     for value, name in ((model, "model"), (passphrase, "passphrase")):
         if value is not None:
             raise BadInput(f"{name} is not supported yet; leave it out")
-    if clock is not None and not callable(clock):
-        raise BadInput(f"clock must be a callable that returns aware datetimes, not {type(clock).__name__}")
+    for given, name, returned in ((clock, "clock", "aware datetimes"), (expand, "expand", "more words for a question")):
+        if given is not None and not callable(given):
+            raise BadInput(f"{name} must be a callable that returns {returned}, not {type(given).__name__}")
     path = check.path(home, "home")
     if "://" in os.fspath(home):
         raise BadInput(f"no server can be used yet, only a folder or ':memory:', not {home!r}")
@@ -451,10 +480,15 @@ def open(
     is_kept = os.fspath(home) != ":memory:"
     chosen = config.given(settings, path if is_kept else None)
     chosen_embedder = embedder_from(embedder, url=chosen.openai_url, key=chosen.openai_key)
-    if not is_kept:
+    store: Store
+    if is_kept:
+        from reverie.store.sqlite import SqliteStore
+
+        store = SqliteStore(path)
+    else:
         from reverie.store.in_memory import InMemoryStore
 
-        return Mind(InMemoryStore(), now, None, chosen_embedder, background, chosen.zone)
-    from reverie.store.sqlite import SqliteStore
-
-    return Mind(SqliteStore(path), now, path, chosen_embedder, background, chosen.zone)
+        store = InMemoryStore()
+    return Mind(
+        store, now, path if is_kept else None, chosen_embedder, background, chosen.zone, chosen.recalls_days, expand
+    )  # fmt: skip

@@ -20,7 +20,8 @@ import reverie
 from reverie import BadInput, Conflict, ModelError, NotFound, Scope
 from reverie.mind import Mind
 from reverie.recall.explain import Explanation, Recollection
-from reverie.recall.fuse import HALF_S, WEIGHTINGS
+from reverie.recall.fuse import DEFAULT
+from reverie.recall.published import HALF_S
 from tests.contracts.worlds import EVERYTHING, START, Clock, texts
 
 if TYPE_CHECKING:
@@ -32,7 +33,6 @@ TOPICS = (
     {"bread", "oven", "baking", "dough"},
     {"secret", "hidden", "confidential"},
 )
-DEFAULT = WEIGHTINGS["default"]
 ANA, LUIS = Scope(person="ana"), Scope(person="luis")
 
 

@@ -100,7 +100,7 @@ def test_the_recent_window_can_be_started_anew(mind: Mind, clock: Clock) -> None
     clock.pass_(seconds=1)
     mind.observe("after", scope=HERE)
     assert [turn.text for turn in mind.recent(HERE).get()] == ["after"]
-    assert found(mind, "before", HERE) == {"before"}
+    assert mind.recall("before", scope=HERE).hits[0].memory.text == "before"
 
 
 def test_state_is_outside_commits_and_undo(mind: Mind) -> None:

@@ -1,4 +1,4 @@
-"""Vectors: exact, per model and grain, gone with the text they were made of (C2, R8)."""
+"""Vectors: exact, per model, gone with the text they were made of (C2, R8)."""
 
 import math
 import random
@@ -21,12 +21,12 @@ def told(store: Store, *texts: str) -> list[str]:
 
 
 def near(
-    store: Store, values: Sequence[float], model: str = "m", grain: str = "turn", where: Where | None = None, limit: int = 10
+    store: Store, values: Sequence[float], model: str = "m", where: Where | None = None, limit: int = 10
 ) -> list[tuple[str, float]]:
     """Return the texts nearest to a vector, with their cosines."""
     asked = where or owner()
     with store.reading("default") as view:
-        matches = view.search_vectors(values, model, grain, asked, limit).matches
+        matches = view.search_vectors(values, model, asked, limit).matches
         memories = view.fetch([match.key for match in matches], asked.at)
     return [(memory.text, match.score) for memory, match in zip(memories, matches, strict=True)]
 
@@ -42,7 +42,7 @@ def names(hits: list[tuple[str, float]]) -> list[str]:
 
 def test_the_nearest_by_cosine_come_first_whatever_their_length(store: Store) -> None:
     a, b, c = told(store, "east", "north-east", "west")
-    kept = [Vector(a, 1, "turn", (5.0, 0.0)), Vector(b, 1, "turn", (0.1, 0.1)), Vector(c, 1, "turn", (-3.0, 0.0))]
+    kept = [Vector(a, 1, (5.0, 0.0)), Vector(b, 1, (0.1, 0.1)), Vector(c, 1, (-3.0, 0.0))]
     assert store.put_vectors("default", "m", kept) == 3
     hits = near(store, (2.0, 0.0))
     assert names(hits) == ["east", "north-east", "west"]
@@ -50,71 +50,86 @@ def test_the_nearest_by_cosine_come_first_whatever_their_length(store: Store) ->
     assert names(near(store, (2.0, 0.0), limit=1)) == ["east"]
 
 
-def test_models_and_grains_are_never_mixed(store: Store) -> None:
+def test_models_are_never_mixed(store: Store) -> None:
     a, b = told(store, "one", "two")
-    store.put_vectors("default", "m", [Vector(a, 1, "turn", (1.0, 0.0)), Vector(b, 1, "window", (1.0, 0.0))])
-    store.put_vectors("default", "other", [Vector(b, 1, "turn", (1.0, 0.0, 0.0))])
+    store.put_vectors("default", "m", [Vector(a, 1, (1.0, 0.0))])
+    store.put_vectors("default", "other", [Vector(b, 1, (1.0, 0.0, 0.0))])
     assert names(near(store, (1.0, 0.0))) == ["one"]
-    assert names(near(store, (1.0, 0.0), grain="window")) == ["two"]
     assert names(near(store, (1.0, 0.0, 0.0), model="other")) == ["two"]
     assert near(store, (1.0, 0.0), model="unheard of") == []
-    assert near(store, (1.0, 0.0), model="unheard of", grain="window") == []
+
+
+def test_one_vector_does_for_a_text_and_for_the_same_between_its_neighbours(store: Store) -> None:
+    """Its cosine is the mean of theirs: the length that the mean loses is not given back."""
+    a, b = told(store, "alone", "between")
+    store.put_vectors("default", "m", [Vector(a, 1, (2.0, 0.0)), Vector(b, 1, (9.0, 0.0), between=(0.0, 0.1))])
+    for sought, scores in (((1.0, 0.0), (1.0, 0.5)), ((0.0, 1.0), (0.0, 0.5)), ((1.0, 1.0), (0.7071, 0.7071))):
+        found = dict(near(store, sought))
+        assert [found["alone"], found["between"]] == pytest.approx(scores, abs=HALF)
+    for wrong, says in (((1.0,), "numbers"), ((math.nan, 0.0), "finite")):
+        with pytest.raises(BadInput, match=says):
+            store.put_vectors("default", "m", [Vector(b, 1, (1.0, 0.0), between=wrong)])
+    assert near(store, (0.0, 1.0))[0][1] == pytest.approx(0.5, abs=HALF)
 
 
 def test_of_several_parts_the_best_counts_once(store: Store) -> None:
     a, b = told(store, "long", "short")
-    parts = [Vector(a, 1, "window", (math.cos(x), math.sin(x)), part) for part, x in enumerate((1.5, 0.1, 3.0))]
-    store.put_vectors("default", "m", [*parts, Vector(b, 1, "window", (1.0, 1.0))])
-    hits = near(store, (1.0, 0.0), grain="window")
+    parts = [Vector(a, 1, (math.cos(x), math.sin(x)), part) for part, x in enumerate((1.5, 0.1, 3.0))]
+    store.put_vectors("default", "m", [*parts, Vector(b, 1, (1.0, 1.0))])
+    hits = near(store, (1.0, 0.0))
     assert names(hits) == ["long", "short"]
     assert hits[0][1] == pytest.approx(math.cos(0.1), abs=HALF)
-    assert names(near(store, (1.0, 0.0), grain="window", limit=1)) == ["long"]
+    assert names(near(store, (1.0, 0.0), limit=1)) == ["long"]
 
 
 def test_the_limit_counts_memories_even_if_one_has_most_of_the_parts(store: Store) -> None:
     a, *others = told(store, "greedy", "b", "c", "d")
-    many = [Vector(a, 1, "window", (1.0, part / 1_000), part) for part in range(60)]
-    store.put_vectors("default", "m", [*many, *(Vector(id, 1, "window", (1.0, 1.0)) for id in others)])
-    assert names(near(store, (1.0, 0.0), grain="window", limit=4)) == ["greedy", "d", "c", "b"]
+    many = [Vector(a, 1, (1.0, part / 1_000), part) for part in range(60)]
+    store.put_vectors("default", "m", [*many, *(Vector(id, 1, (1.0, 1.0)) for id in others)])
+    assert names(near(store, (1.0, 0.0), limit=4)) == ["greedy", "d", "c", "b"]
 
 
 def test_a_vector_put_again_takes_the_place_of_the_old_one(store: Store) -> None:
     (a,) = told(store, "turned")
-    store.put_vectors("default", "m", [Vector(a, 1, "turn", (1.0, 0.0))])
+    store.put_vectors("default", "m", [Vector(a, 1, (1.0, 0.0))])
     assert near(store, (1.0, 0.0))[0][1] == pytest.approx(1, abs=HALF)
-    store.put_vectors("default", "m", [Vector(a, 1, "turn", (0.0, 1.0))])
+    store.put_vectors("default", "m", [Vector(a, 1, (0.0, 1.0))])
     assert near(store, (1.0, 0.0))[0][1] == pytest.approx(0, abs=HALF)
+    store.put_vectors("default", "m", [Vector(a, 1, (-1.0, 0.0), part=1)])
+    assert near(store, (1.0, 0.0))[0][1] == pytest.approx(0, abs=HALF)
+    store.put_vectors("default", "m", [Vector(a, 1, (-1.0, 0.0))])
+    assert near(store, (1.0, 0.0))[0][1] == pytest.approx(-1, abs=HALF)
+    everything = Where(Scope.owner(), ever=True)
+    assert near(store, (1.0, 0.0), where=everything) == near(store, (1.0, 0.0))
 
 
 def test_a_vector_of_another_length_is_refused(store: Store) -> None:
     (a,) = told(store, "flat")
-    store.put_vectors("default", "m", [Vector(a, 1, "turn", (1.0, 0.0))])
+    store.put_vectors("default", "m", [Vector(a, 1, (1.0, 0.0))])
     with pytest.raises(BadInput, match="3 numbers"):
         near(store, (1.0, 0.0, 0.0))
     with pytest.raises(BadInput, match="3 numbers"):
-        store.put_vectors("default", "m", [Vector(a, 1, "window", (1.0, 0.0, 0.0))])
+        store.put_vectors("default", "m", [Vector(a, 1, (1.0, 0.0, 0.0))])
     with pytest.raises(BadInput, match="in one call"):
-        store.put_vectors("default", "n", [Vector(a, 1, "turn", (1.0,)), Vector(a, 1, "window", (1.0, 0.0))])
+        store.put_vectors("default", "n", [Vector(a, 1, (1.0,)), Vector(a, 1, (1.0, 0.0))])
     with pytest.raises(BadInput, match="finite"):
-        store.put_vectors("default", "n", [Vector(a, 1, "turn", (math.nan,))])
+        store.put_vectors("default", "n", [Vector(a, 1, (math.nan,))])
     with pytest.raises(BadInput, match="finite"):
         near(store, (math.inf, 0.0))
-    with pytest.raises(BadInput, match="grain"):
-        store.put_vectors("default", "n", [Vector(a, 1, "page", (1.0,))])
     assert near(store, (1.0,), model="n") == []
 
 
-def test_a_models_length_is_known_in_every_grain_and_outlives_its_last_vector(store: Store) -> None:
-    """Two stores once told different lengths here: by the grain asked for, or by vectors that were gone."""
+def test_a_models_length_outlives_its_last_vector(store: Store) -> None:
+    """Two stores once told different lengths here."""
     a, b = told(store, "here", "there")
-    store.put_vectors("default", "m", [Vector(a, 1, "window", (1.0, 0.0), uses=((b, 1),))])
+    store.put_vectors("default", "m", [Vector(a, 1, (1.0, 0.0), uses=((b, 1),))])
     with pytest.raises(BadInput, match="3 numbers"):
-        near(store, (1.0, 0.0, 0.0), grain="window")
+        near(store, (1.0, 0.0, 0.0))
     with store.writing("default", "owner", "test", START) as draft:
         draft.retire(b)
-    assert near(store, (1.0, 0.0), grain="window") == []
+    assert near(store, (1.0, 0.0)) == []
     with pytest.raises(BadInput, match="3 numbers"):
-        store.put_vectors("default", "m", [Vector(a, 1, "turn", (1.0, 0.0, 0.0))])
+        store.put_vectors("default", "m", [Vector(a, 1, (1.0, 0.0, 0.0))])
 
 
 def test_no_vectors_are_nothing_to_keep(store: Store) -> None:
@@ -130,20 +145,31 @@ def test_vectors_of_versions_that_are_gone_are_left_out(store: Store) -> None:
         "default",
         "m",
         [
-            Vector(a, 1, "turn", (1.0, 0.0)),
-            Vector(a, 2, "turn", (1.0, 0.0)),
-            Vector(a[:-3] + "???", 1, "turn", (1.0, 0.0)),
-            Vector(a, 1, "window", (1.0, 0.0), uses=((b, 1),)),
+            Vector(a, 1, (1.0, 0.0)),
+            Vector(a, 2, (1.0, 0.0)),
+            Vector(a[:-3] + "???", 1, (1.0, 0.0)),
         ],
     )
     assert kept == 1
-    assert near(store, (1.0, 0.0), grain="window") == []
+
+
+def test_a_vector_that_uses_what_is_gone_takes_the_older_one_with_it(store: Store) -> None:
+    """Else a text would keep a vector made with neighbours that it no longer has, and nobody would know."""
+    a, b, c = told(store, "one", "two", "three")
+    store.put_vectors("default", "m", [Vector(id, 1, (1.0, 0.0)) for id in (a, c)])
+    with store.writing("default", "owner", "test", START) as draft:
+        draft.retire(b)
+    again = [Vector(a, 1, (1.0, 0.0), uses=((c, 1), (b, 1))), Vector(c, 1, (1.0, 0.0), uses=((a, 1),))]
+    assert store.put_vectors("default", "m", again) == 1
+    assert names(near(store, (1.0, 0.0))) == ["three"]
+    with store.reading("default") as view:
+        assert [memory.text for memory in view.without_vectors("m", None)] == ["one", "two"]
 
 
 def test_a_retired_version_is_not_found_now_but_as_of_then(store: Store) -> None:
     """R4"""
     a, b = told(store, "stays", "goes")
-    store.put_vectors("default", "m", [Vector(a, 1, "turn", (1.0, 0.0)), Vector(b, 1, "turn", (1.0, 0.1))])
+    store.put_vectors("default", "m", [Vector(a, 1, (1.0, 0.0)), Vector(b, 1, (1.0, 0.1))])
     assert names(near(store, (1.0, 0.0))) == ["stays", "goes"]
     with store.writing("default", "owner", "test", START) as draft:
         draft.retire(b)
@@ -158,16 +184,10 @@ def test_a_retired_version_is_not_found_now_but_as_of_then(store: Store) -> None
 def test_a_window_goes_when_a_text_it_was_made_of_goes(store: Store, how: str) -> None:
     """R8: a vector holds something of every text that went into it."""
     a, b, c = told(store, "first of three", "second of three", "third of three")
-    store.put_vectors(
-        "default",
-        "m",
-        [
-            Vector(a, 1, "window", (1.0, 0.0), uses=((b, 1),)),
-            Vector(c, 1, "window", (0.0, 1.0)),
-            Vector(a, 1, "turn", (1.0, 0.0)),
-        ],
-    )
-    assert names(near(store, (1.0, 0.0), grain="window")) == ["first of three", "third of three"]
+    vectors = [Vector(a, 1, (1.0, 0.0), uses=((b, 1),)), Vector(b, 1, (-1.0, 0.0)), Vector(c, 1, (0.0, 1.0))]
+    for model in "mn":
+        store.put_vectors("default", model, vectors)
+    assert names(near(store, (1.0, 0.0))) == ["first of three", "third of three", "second of three"]
     if how == "erased":
         erase(store, b)
     else:
@@ -176,17 +196,23 @@ def test_a_window_goes_when_a_text_it_was_made_of_goes(store: Store, how: str) -
                 draft.retire(b)
             else:
                 draft.add(draft.history(b, Scope.owner())[0])
-    assert names(near(store, (1.0, 0.0), grain="window")) == ["third of three"]
-    assert names(near(store, (1.0, 0.0), grain="window", where=Where(Scope.owner(), at=1))) == ["third of three"]
-    assert names(near(store, (1.0, 0.0))) == ["first of three"]
+    assert names(near(store, (1.0, 0.0))) == ["third of three"]
+    believed_then = near(store, (1.0, 0.0), where=Where(Scope.owner(), at=1))
+    assert names(believed_then) == ["third of three", *(["second of three"] if how != "erased" else [])]
+    with store.reading("default") as view:
+        for model in "mn":
+            lacking = [(memory.text, memory.version) for memory in view.without_vectors(model, None)]
+            assert lacking == [("first of three", 1), *([("second of three", 2)] if how == "changed" else [])]
+            assert view.lacking(model) == len(lacking)
+            assert view.lacks(model, owner())
 
 
 def test_an_erased_memory_takes_all_its_vectors_and_perhaps_the_model(store: Store) -> None:
     """R8"""
     (a,) = told(store, "all of this goes")
-    store.put_vectors("default", "m", [Vector(a, 1, grain, (1.0, 0.0)) for grain in ("turn", "window", "window")])
+    store.put_vectors("default", "m", [Vector(a, 1, (1.0, 0.0), part) for part in range(3)])
     erase(store, a)
-    assert all(near(store, (1.0, 0.0), grain=grain) == [] for grain in ("turn", "window", "window"))
+    assert near(store, (1.0, 0.0)) == []
     assert near(store, (1.0, 0.0, 0.0)) == []
 
 
@@ -195,7 +221,7 @@ def test_a_scope_finds_by_vector_only_what_it_may_see(store: Store) -> None:
     with store.writing("default", "owner", "test", START) as draft:
         a = add(draft, "for all")
         b = add(draft, "for Ana", audience=Scope(person="ana"))
-    store.put_vectors("default", "m", [Vector(a, 1, "turn", (1.0, 0.5)), Vector(b, 1, "turn", (1.0, 0.0))])
+    store.put_vectors("default", "m", [Vector(a, 1, (1.0, 0.5)), Vector(b, 1, (1.0, 0.0))])
     assert names(near(store, (1.0, 0.0), where=Where(Scope()), limit=1)) == ["for all"]
     assert names(near(store, (1.0, 0.0), where=Where(Scope(person="ana")))) == ["for Ana", "for all"]
     assert names(near(store, (1.0, 0.0), where=Where(Scope(channel="hall", person="ana")))) == ["for all"]
@@ -203,7 +229,7 @@ def test_a_scope_finds_by_vector_only_what_it_may_see(store: Store) -> None:
 
 def test_filters_hold_for_vectors_too(store: Store) -> None:
     a, b = told(store, "fact one", "fact two")
-    store.put_vectors("default", "m", [Vector(id, 1, "turn", (1.0, 0.0)) for id in (a, b)])
+    store.put_vectors("default", "m", [Vector(id, 1, (1.0, 0.0)) for id in (a, b)])
     assert near(store, (1.0, 0.0), where=Where(Scope.owner(), kinds=("lesson",))) == []
     assert len(near(store, (1.0, 0.0), where=Where(Scope.owner(), kinds=("fact",)))) == 2
     assert near(store, (1.0, 0.0), where=Where(Scope.owner(), tags=("x",))) == []
@@ -211,7 +237,7 @@ def test_filters_hold_for_vectors_too(store: Store) -> None:
 
 def test_a_vector_without_length_is_near_nothing(store: Store) -> None:
     (a,) = told(store, "mute")
-    store.put_vectors("default", "m", [Vector(a, 1, "turn", (0.0, 0.0))])
+    store.put_vectors("default", "m", [Vector(a, 1, (0.0, 0.0))])
     assert near(store, (1.0, 0.0)) == [("mute", 0.0)]
     assert near(store, (0.0, 0.0)) == [("mute", 0.0)]
 
@@ -219,12 +245,12 @@ def test_a_vector_without_length_is_near_nothing(store: Store) -> None:
 def test_others_that_are_asked_for_come_after_the_nearest_and_the_lowest_is_of_all_that_were_looked_at(store: Store) -> None:
     a, b, c, d = told(store, "east", "north-east", "north", "west")
     angles = {a: 0.0, b: 0.8, c: 1.6, d: 3.1}
-    store.put_vectors("default", "m", [Vector(id, 1, "turn", (math.cos(x), math.sin(x))) for id, x in angles.items()])
+    store.put_vectors("default", "m", [Vector(id, 1, (math.cos(x), math.sin(x))) for id, x in angles.items()])
     with store.reading("default") as view:
         keys = {memory.text: key for key in all_keys(view) for memory in view.fetch([key])}
 
         def found(also: Sequence[int], where: Where | None = None) -> tuple[list[str], float]:
-            near = view.search_vectors((1.0, 0.0), "m", "turn", where or owner(), 2, also)
+            near = view.search_vectors((1.0, 0.0), "m", where or owner(), 2, also)
             return [memory.text for memory in view.fetch([match.key for match in near.matches])], near.lowest
 
         assert found(())[0] == ["east", "north-east"]
@@ -240,9 +266,9 @@ def test_neither_what_is_asked_for_nor_the_lowest_tells_of_what_may_not_be_seen(
     """R6"""
     with store.writing("default", "owner", "test", START) as draft:
         a, b = add(draft, "for all"), add(draft, "for Ana", audience=Scope(person="ana"))
-    store.put_vectors("default", "m", [Vector(a, 1, "turn", (1.0, 1.0)), Vector(b, 1, "turn", (-1.0, 0.0))])
+    store.put_vectors("default", "m", [Vector(a, 1, (1.0, 1.0)), Vector(b, 1, (-1.0, 0.0))])
     with store.reading("default") as view:
-        near = view.search_vectors((1.0, 0.0), "m", "turn", Where(Scope()), 5, all_keys(view))
+        near = view.search_vectors((1.0, 0.0), "m", Where(Scope()), 5, all_keys(view))
         assert [memory.text for memory in view.fetch([match.key for match in near.matches])] == ["for all"]
         assert near.lowest == pytest.approx(math.sqrt(0.5), abs=HALF)
 
@@ -255,7 +281,7 @@ def test_only_what_a_question_is_about_is_said_to_lack_its_vector(store: Store) 
         gone = add(draft, "no longer believed")
     with store.writing("default", "owner", "test", START) as draft:
         draft.retire(gone)
-    store.put_vectors("default", "m", [Vector(a, 1, "turn", (1.0, 1.0))])
+    store.put_vectors("default", "m", [Vector(a, 1, (1.0, 1.0))])
     with store.reading("default") as view:
         assert (view.lacking("m"), view.lacking("other")) == (2, 3)
         asked = (Scope(), Scope(person="ana"), Scope(person="luis"), Scope(channel="hall", person="ana"), Scope.owner())
@@ -266,32 +292,24 @@ def test_only_what_a_question_is_about_is_said_to_lack_its_vector(store: Store) 
         assert not view.lacks("m", Where(Scope(person="ana"), kinds=("turn",)))
 
 
-def test_a_window_is_no_vector_of_the_text_itself(store: Store) -> None:
-    (a,) = told(store, "seen through a window")
-    store.put_vectors("default", "m", [Vector(a, 1, "window", (1.0, 0.0))])
-    with store.reading("default") as view:
-        assert [memory.id for memory in view.without_vectors("m", None)] == [a]
-        assert view.lacks("m", owner())
-
-
 def test_the_vectors_of_other_models_can_be_dropped(store: Store) -> None:
     a, b = told(store, "one", "two")
     for model in ("old", "older", "new"):
-        store.put_vectors("default", model, [Vector(id, 1, "turn", (1.0, 0.0)) for id in (a, b)])
+        store.put_vectors("default", model, [Vector(id, 1, (1.0, 0.0)) for id in (a, b)])
     assert store.drop_vectors("default", "new") == 4
     assert near(store, (1.0, 0.0), model="old") == near(store, (1.0,), model="older") == []
     assert names(near(store, (1.0, 0.0), model="new")) == ["two", "one"]
     with store.reading("default") as view:
         assert (view.lacking("new"), view.lacking("old")) == (0, 2)
     assert (store.drop_vectors("default", "new"), store.drop_vectors("nowhere", "new")) == (0, 0)
-    store.put_vectors("default", "old", [Vector(a, 1, "turn", (1.0, 0.0, 0.0))])
+    store.put_vectors("default", "old", [Vector(a, 1, (1.0, 0.0, 0.0))])
     assert names(near(store, (1.0, 0.0, 0.0), model="old")) == ["one"]
     assert store.spaces() == ["default"]
 
 
 def test_a_vector_has_to_be_a_list_of_numbers_however_large(store: Store) -> None:
     (a,) = told(store, "far out")
-    store.put_vectors("default", "m", [Vector(a, 1, "turn", (1e300, 0.0))])
+    store.put_vectors("default", "m", [Vector(a, 1, (1e300, 0.0))])
     assert near(store, (1e-300, 0.0))[0][1] == pytest.approx(1, abs=HALF)
     for values in ("ab", ("x", "y"), (None, {}), object()):
         with pytest.raises(BadInput, match="list of numbers"):
@@ -315,6 +333,7 @@ def test_every_store_knows_the_same_of_what_lacks_its_vectors(seed: int, tmp_pat
     stores = {kind: store_of(kind, tmp_path / kind) for kind in KINDS}
     chance = random.Random(seed)
     ids: dict[str, list[str]] = {kind: [] for kind in KINDS}  # the same memories under each store's own ids
+    owner = Scope.owner()
     for step in range(120):
         act = chance.choice(("add", "add", "change", "retire", "erase", "embed", "embed", "embed some", "drop"))
         place, model, some = chance.randrange(max(1, len(ids["memory"]))), chance.choice("mn"), chance.random()
@@ -326,13 +345,16 @@ def test_every_store_knows_the_same_of_what_lacks_its_vectors(seed: int, tmp_pat
             elif act in ("embed", "embed some"):
                 with store.reading("default") as view:
                     lacking = view.without_vectors(model, None if act == "embed" else 3)
+                    beside = view.history(ids[kind][place], owner)[-1:] if ids[kind] else []  # active, or no longer
+                uses = tuple((one.id, one.version) for one in beside)
                 kept = lacking[: 1 + int(some * len(lacking))]
-                store.put_vectors("default", model, [Vector(one.id, one.version, "turn", (1.0, some)) for one in kept])
+                vectors = [Vector(one.id, one.version, (1.0, some), 0, uses if n % 2 else ()) for n, one in enumerate(kept)]
+                store.put_vectors("default", model, vectors)
             elif ids[kind] and act == "erase":
                 erase(store, ids[kind].pop(place))
             elif ids[kind]:
                 with store.writing("default", "owner", "test", START) as draft:
-                    last = draft.history(ids[kind][place], Scope.owner())[-1]
+                    last = draft.history(ids[kind][place], owner)[-1]
                     if act == "change":
                         draft.add(last)
                     elif last.retired_at is None:
@@ -342,7 +364,7 @@ def test_every_store_knows_the_same_of_what_lacks_its_vectors(seed: int, tmp_pat
             with store.reading("default") as view:
                 left = {model: view.without_vectors(model, None) for model in "mn"}
                 assert all(view.lacking(model) == len(found) for model, found in left.items())
-                assert all(view.lacks(model, Where(Scope.owner(), ever=True)) == bool(left[model]) for model in "mn")
+                assert all(view.lacks(model, Where(owner, ever=True)) == bool(left[model]) for model in "mn")
                 known.append({model: [(one.text, one.version) for one in found] for model, found in left.items()})
         assert known[0] == known[1], (step, act)
     for store in stores.values():

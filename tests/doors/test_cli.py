@@ -256,6 +256,42 @@ def test_a_recall_is_kept_for_why(at_home: Path) -> None:
         assert told("why") == told("why", "last") == told("why", found["id"]) == kept.why(found["id"]).as_dict()
 
 
+def test_what_is_missing_from_a_recall_is_explained(at_home: Path) -> None:
+    """R5"""
+    with mind(at_home) as kept:
+        kept.observe("I moved to Oaxaca in May", speaker="Ana")
+        for number in range(5):
+            kept.observe(f"May is the month of Oaxaca, part {number}", speaker="Luis", scope=Scope(session=f"s{number}"))
+    found, other = told("recall", "Ana moved to Oaxaca", "--limit", "1"), told("recall", "submarine", "--kind", "fact")
+    missed = told("why-not", "month of Oaxaca, part 3", "--recall", found["id"])
+    assert (missed["step"], missed["last"]["place"]) == ("outranked", 1)
+    assert missed["short_by"] == missed["last"]["total"] - missed["ranked"]["total"] > 0
+    assert told("why-not", "-", stdin="I moved to Oaxaca in May")["step"] == "kinds"
+    assert told("why-not", "moved to Oaxaca") == told("why-not", "moved to Oaxaca", "--recall", "last")
+    assert told("why-not", "moved to Oaxaca")["id"] == other["id"]
+    with mind(at_home) as kept:
+        assert missed == kept.why_not(found["id"], "month of Oaxaca, part 3").as_dict()
+    said = done(run("why-not", "month of Oaxaca, part 3", "--recall", found["id"]))
+    assert "asked 'Ana moved to Oaxaca'" in said.splitlines()[0]
+    assert "· Luis · May is the month of Oaxaca, part 3" in said.splitlines()[1]
+    assert re.search(r"the last one returned, at place 1, has \d\.\d\d: \d\.\d\d more", said)
+    assert re.search(r"words +█*·+ 0\.\d\d, place \d, against ██████████ 1\.00, place 1", said)
+    assert done(run("why-not", "never said")).endswith("nothing that may be seen here says that\n")
+    assert "--recall" in done(run("why-not", "--help"))
+
+
+def test_recalls_are_kept_for_as_long_as_is_set(at_home: Path) -> None:
+    told("remember", "Ana lives in Oaxaca")
+    told("config", "set", "recalls_days", "0")
+    told("recall", "Oaxaca")
+    assert "no recall is kept here yet" in run("why").err
+    told("config", "set", "recalls_days", "7")
+    found = told("recall", "Oaxaca")
+    assert told("why")["id"] == found["id"]
+    for wrong in ("1.5", "36501", "soon"):
+        assert "recalls_days must be a whole number" in run("config", "set", "recalls_days", wrong).err
+
+
 def test_a_context_keeps_to_the_budget_that_is_set(at_home: Path) -> None:
     told("config", "set", "budget", "60")
     with mind(at_home) as kept:
@@ -267,6 +303,20 @@ def test_a_context_keeps_to_the_budget_that_is_set(at_home: Path) -> None:
     small, foreign = run("context", "where has Ana been?", "--budget", "5"), run("context", "submarines")
     assert (small.out, foreign.out, foreign.err) == ("", "", "nothing bears on it\n")
     assert small.err == "the budget is too small: 20 that bear on it were left out; ask again with a larger one\n"
+
+
+def test_a_context_may_have_another_layout_a_share_for_a_budget_and_no_question(at_home: Path) -> None:
+    """K7, K8, A7, C9"""
+    with mind(at_home) as kept:
+        for number in range(200):
+            kept.remember(f"Ana has been to the town number {number}")
+    assert done(run("context", "where has Ana been?", "--profile", "kenobot")).startswith("## Memory\n")
+    share = told("context", "where has Ana been?", "--budget", "0.05", "--window-tokens", "4000")
+    assert 100 < share["tokens"] <= 200
+    assert share["system_context"] == share["text"]
+    newest = told("context", "submarines", "--no-retrieval", "--budget", "100")
+    assert "number 199" in newest["text"]
+    assert [part["line"] for part in told("context", "", "--budget", "100")["parts"]] == [p["line"] for p in newest["parts"]]
 
 
 def test_export_import_backup_and_recover(at_home: Path, tmp_path: Path) -> None:

@@ -75,6 +75,7 @@ PRINTING: dict[tuple[str, ...], Words] = {
     ("recall",): lambda at, to: ["pwned", "--why", "--limit", "50"],
     ("context",): lambda at, to: ["pwned"],
     ("why",): lambda at, to: [at.recall],
+    ("why-not",): lambda at, to: [at.gone, "--recall", at.recall],
     ("get",): lambda at, to: [at.fact],
     ("list",): lambda at, to: ["--retired"],
     ("history",): lambda at, to: [at.fact],

@@ -23,6 +23,7 @@ ROOT = Path(__file__).parents[2]
 SOURCES = os.pathsep.join(str(ROOT / folder) for folder in ("src", "packages/reverie-small/src"))
 COMMAND = [sys.executable, "-W", "error", "-m", "reverie", "demo"]
 CHAPTERS = ("MONDAY", "TUESDAY", "WEDNESDAY", "THURSDAY", "FRIDAY", "SATURDAY", "SUNDAY", "THE WEEK", "YOURS")
+AFTERWARDS = datetime(2026, 3, 9, tzinfo=UTC)
 ROOM_ANA = Scope("flat", channel="kitchen", person="ana")
 
 
@@ -127,7 +128,7 @@ def test_it_is_plain_text_in_screens_of_twenty_lines_and_a_hundred_columns(week:
 def test_a_terminal_without_the_signs_still_sees_the_story(tmp_path: Path) -> None:
     done = run(tmp_path, PYTHONUTF8="0", PYTHONIOENCODING="ascii", REVERIE_EMBEDDER="none")
     assert (done.returncode, done.stderr) == (0, "")
-    assert "words ########## 1.00" in done.stdout
+    assert "words ######## 1.00" in done.stdout
 
 
 def test_a_reader_who_has_had_enough_ends_it_in_peace(tmp_path: Path) -> None:
@@ -225,14 +226,14 @@ def test_a_private_line_is_told_to_nobody_else_and_not_in_the_room(week: Week) -
 def test_meaning_and_neighbours_earn_their_place(week: Week) -> None:
     """A6."""
     lines = week.chapter("Wednesday")
-    answer, answer_bars, beside, beside_bars, lifted, alone = lines[2:8]
-    assert "ninth of May" in answer
-    assert "lighthouse" in beside
+    answer_bars, beside_bars = (lines[lines.index(the(lines, said)) + 1] for said in ("ninth of May", "lighthouse"))
+    assert "ninth of May" in lines[2]
+    assert "lighthouse" in lines[4]
     for bars in (answer_bars, beside_bars):
-        assert "words ░░░░░░░░░░   –" in bars
-    assert "meaning ██████████ 1.00" in answer_bars
+        assert "words ░░░░░░░░   –" in bars
+    assert "meaning ████████ 1.00" in answer_bars
     assert float(beside_bars.rpartition(" ")[2]) > float(answer_bars.rpartition(" ")[2])
-    assert (numbers(lifted), numbers(alone)) == ([3, 2], [2, 2])
+    assert numbers(the(lines, "share no word")) == [2, 2]
     assert lines[-1].strip() == f"nothing said about '{demo.NEVER_SAID}'"
 
 
@@ -253,27 +254,53 @@ def test_the_correction_is_kept_beside_what_it_corrected(week: Week) -> None:
         assert numbers(the(lines, "versions, every one")) == [len(mind.history(lives.id))]
 
 
-def test_the_past_is_answered_as_it_was_believed_and_a_recall_explained(week: Week) -> None:
+def test_the_past_is_answered_as_it_was_believed(week: Week) -> None:
     """R4."""
-    lines = week.chapter("Friday")
+    lines = week.chapter("Thursday")
     assert the(lines, "as of Tuesday:").count("Ana lives in Oaxaca") == 2
     assert the(lines, "now:").count("Ana lives in Puebla") == 2
+
+
+def test_a_recall_is_explained_and_so_is_what_is_missing_from_it(week: Week) -> None:
+    """R5: with a bar for every way of looking; and nobody learns what is private by asking for it."""
+    lines = week.chapter("Friday")
     asked = re.search(r"r-[\w-]+", the(lines, "Wednesday's recall"))
     assert asked is not None
-    with reverie.open(week.home, embedder="none") as mind:
-        why = str(mind.why(asked[0], scope=ROOM_ANA))
-    assert [line.removeprefix("    ") for line in lines[-why.count("\n") - 1 :]] == why.splitlines()
+    with reverie.open(week.home, clock=lambda: AFTERWARDS) as mind:
+        why, missed = mind.why(asked[0], scope=ROOM_ANA), mind.why_not(asked[0], demo.MISSED, scope=ROOM_ANA)
+    told = str(why).splitlines()
+    assert [line.removeprefix("    ") for line in lines[1 : len(told) + 1]] == told
+    for hit in why.hits:
+        assert hit.why.meaning is not None
+        assert f"meaning    {'█' * round(10 * hit.why.meaning.score)}" in str(why)
+    assert missed.fate is not None
+    assert missed.fate.step == "outranked"
+    assert missed.fate.reason in the(lines, "the last one returned, at place")
+    assert "word for word: True" in the(lines, "like what was never said")
+    assert lines[-1].strip() == "nothing that may be seen here says that"
+
+
+def test_yesterday_is_understood_in_spanish(week: Week) -> None:
+    """A3: Saturday's yesterday is Friday, and Luis said one thing then."""
+    lines = week.chapter("Saturday")
+    assert demo.YESTERDAY in lines[0]
+    assert "from Friday, 2026-03-06 00:00 to Saturday, 2026-03-07 00:00" in the(lines, "ayer:")
+    assert "2026-03-06 · Luis · " in the(lines, demo.BOOKED)
 
 
 def test_the_lines_for_a_prompt_fit_and_hold_nothing_private(week: Week) -> None:
     """A7."""
-    *block, counts = week.chapter("Saturday")[1:]
+    lines = week.chapter("Saturday")
+    *block, counts, whole = lines[lines.index(the(lines, "at most")) + 1 :]
     tokens, parts, _, private = numbers(counts)
     assert tokens <= demo.BUDGET
     assert parts == len(block) - 2
     assert private == 0
     assert "peanuts" in block[1]
     assert "surprise party" not in "".join(block)
+    everything, *ratio = numbers(whole)
+    assert everything > 2 * tokens
+    assert float(".".join(map(str, ratio))) == round(everything / tokens, 1)
 
 
 def test_the_residue_check_counts_what_is_in_the_files_at_that_moment(week: Week) -> None:

@@ -172,7 +172,7 @@ ON_IDS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("erase", "ID", "--yes"), ("erase", "ID", "--dry-run"), ("proposals", "add", "forget", "ID"),
         ("remember", "it follows", "--memory-id", "ID"),
     ),
-    "recall": (("why", "ID"),),
+    "recall": (("why", "ID"), ("why-not", "lantern", "--recall", "ID")),
     "proposal": (("proposals", "reject", "ID"), ("proposals", "approve", "ID", "0123456789abcdef")),
     "commit": (("undo", "ID"), ("recall", "lantern", "--as-of", "ID"), ("list", "--as-of", "ID"), ("diff", "ID", "2036-01-01")),
 }  # fmt: skip
@@ -188,7 +188,8 @@ def test_no_command_prints_what_its_reader_may_not_see(flat: Flat, name: str, tm
     terminal = Terminal(flat.home, reader)
     asked = [
         ("recall", "lantern", "--limit", "100"), ("recall", "what shines in the dark", "--why", "--limit", "100"),
-        ("recall", "lantern", "--strict"), ("context", "which lantern is lit?", "--budget", "9000"), ("why",), ("list",),
+        ("recall", "lantern", "--strict"), ("context", "which lantern is lit?", "--budget", "9000"), ("why",),
+        ("why-not", "which lantern is lit"), ("list",),
         ("list", "--retired"), ("log",), ("diff", "2020-01-01", "2036-01-01"), ("status",), ("working",), ("recent",),
         ("proposals",), ("people",), ("export", str(tmp_path / "out.jsonl")),
     ]  # fmt: skip

@@ -15,8 +15,9 @@ import pytest
 import reverie
 from reverie import BadInput, Erased, Memory, Mind, Scope
 from reverie.doors.values import as_json, dumps
-from reverie.doors.verbs import BY_NAME, KINDS, LAST, ROLES, TRUST, VERBS, Verb
+from reverie.doors.verbs import BY_NAME, KINDS, LAST, PROFILES, ROLES, TRUST, VERBS, Verb
 from reverie.memory import trace
+from reverie.recall import profiles
 
 # What stands in the table under other names than in `Mind`, and what no door offers.
 ELSEWHERE = {
@@ -24,8 +25,9 @@ ELSEWHERE = {
     "scan": {"between": {"since", "until"}},
     "remember": {"source": {"message_ids", "memory_ids", "quote", "place"}},
     "why": {"id": {"recall_id"}},
+    "why_not": {"id": {"recall_id"}},
 }
-WITHIN = {"scope", "progress", "vector", "attachments"}
+WITHIN = {"scope", "progress", "vector", "attachments", "count"}
 NOT_FOR_DOORS = {"settle", "close", "last_recall", "people", "reset"}
 OF_HANDLES = ("working", "scratchpad", "chat_context", "recent", "people")
 
@@ -66,13 +68,13 @@ def test_every_verb_of_a_mind_is_in_the_table() -> None:
 
 
 def test_the_choices_are_those_of_the_record() -> None:
-    assert (trace.KINDS, trace.ROLES, tuple(trace.TRUST)) == (KINDS, ROLES, TRUST)
+    assert (trace.KINDS, trace.ROLES, tuple(trace.TRUST), tuple(profiles.PROFILES)) == (KINDS, ROLES, TRUST, PROFILES)
 
 
 @pytest.mark.parametrize(
     ("names", "member", "admin", "owner", "model"),
     [
-        (["recall", "why", "context", "get", "history", "log", "diff", "scan"], "own", "room", "all", "own"),
+        (["recall", "why", "why_not", "context", "get", "history", "log", "diff", "scan"], "own", "room", "all", "own"),
         (["observe", "remember", "working_replace", "propose"], "own", "room", "all", "own"),
         (["forget", "update", "pin", "undo"], "own", "room", "all", "proposes"),
         (["erase"], "own", "never", "all", "never"),

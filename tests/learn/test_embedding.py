@@ -127,7 +127,7 @@ def embedded(mind: Mind, length: int = 64, space: str = "default") -> set[tuple[
     """Every version that has a vector."""
     with mind._store.reading(space) as view:
         where = Where(Scope.owner(space), ever=True)
-        matches = view.search_vectors([1.0] * length, mind._embedding.model, "turn", where, ALL).matches
+        matches = view.search_vectors([1.0] * length, mind._embedding.model, where, ALL).matches
         return {(memory.id, memory.version) for memory in view.fetch([match.key for match in matches])}
 
 
@@ -729,7 +729,7 @@ def test_changing_the_embedder_reindexes_with_progress_while_search_goes_on(tmp_
     assert (done.made, done.dropped, done.spaces) == (total, total, 1)
     assert embedded(mind, 32) == versions(mind)
     with mind._store.reading("default") as view:
-        assert not view.search_vectors([1.0] * 64, Hashing().name, "turn", Where(OWNER, ever=True), ALL).matches
+        assert not view.search_vectors([1.0] * 64, Hashing().name, Where(OWNER, ever=True), ALL).matches
     assert mind.reindex() == type(done)(0, 0, 1)
 
 

@@ -170,7 +170,9 @@ def test_the_wait_that_a_server_asks_for_is_kept(server: Server) -> None:
     assert time.monotonic() - started >= 1
 
 
-@pytest.mark.parametrize("wait", ["3600", format_datetime(datetime.now(UTC) + timedelta(days=1), usegmt=True)])
+@pytest.mark.parametrize(
+    "wait", ["3600", format_datetime(datetime.now(UTC) + timedelta(days=1), usegmt=True)], ids=["seconds", "date"]
+)
 def test_a_server_that_asks_for_a_very_long_wait_is_reported_at_once(server: Server, wait: str) -> None:
     server.then((429, {"Retry-After": wait}, "come back later"))
     assert "answered 429, asking to wait" in failure(server.embedder())

@@ -15,12 +15,16 @@ from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 
 import apsw
+import numpy as np
 import pytest
 
 import reverie
 from reverie import Busy, Damaged, Full, Mind, SchemaTooNew, Scope, StoreError
+from reverie.learn.embed import Settled
+from reverie.models.hashing import Hashing
 from reverie.store.sqlite import connect
 from reverie.store.sqlite.schema import APPLICATION_ID, STEPS
+from reverie.store.sqlite.view import SqliteView
 
 BROKEN, FINE = Scope("broken"), Scope("fine")
 NOBODY = 65534
@@ -620,6 +624,36 @@ def test_an_older_file_is_brought_up_to_date_after_a_copy_was_put_aside(
     monkeypatch.undo()
     with reverie.open(home, embedder="none") as mind, pytest.raises(SchemaTooNew):
         mind.recall("Oaxaca", scope=BROKEN)
+
+
+def test_short_turns_embedded_before_there_were_windows_are_embedded_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """C2: and only those."""
+    said = ["are you there?", "yes, " + "for quite a while already " * 5, "good", "fine"]
+    monkeypatch.setattr(connect, "STEPS", STEPS[:2])
+    here = Scope("old", session="chat")
+    with reverie.open(tmp_path, embedder="none") as mind:
+        mind.observe_many([{"text": text} for text in said], scope=here)
+        mind.remember("the kettle is blue", scope=here)
+    monkeypatch.undo()
+    connection = apsw.Connection(str(file_of(tmp_path, "old")))
+    vector = np.ones(64, np.float16).tobytes()
+    connection.execute("INSERT INTO models(name, length, upto) VALUES(?, 64, 2)", (Hashing().name,))
+    for grain in ("turn", "window"):
+        connection.execute(
+            "INSERT INTO vectors(v, grain, part, model, data) SELECT v, ?, 0, 1, ? FROM versions", (grain, vector)
+        )
+    connection.close()
+    with reverie.open(tmp_path, embedder="hashing", background=False) as mind:
+        assert mind.status().spaces[0].pending == 3
+        assert mind.settle() == Settled(0, 0)
+        with mind._store.reading("old") as view:
+            assert isinstance(view, SqliteView)
+            rows = view.rows("SELECT text, data = ? FROM vectors JOIN texts USING(v) ORDER BY v", (vector,))
+            (upto,) = view.rows("SELECT upto FROM models")[0]
+    assert rows == [(said[0], 0), (said[1], 1), (said[2], 0), (said[3], 0), ("the kettle is blue", 1)]
+    assert upto == 2
 
 
 def test_a_step_that_fails_leaves_the_file_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,6 +21,8 @@ import reverie
 from reverie import Diff, Erased, Hit, Memory, Mind, Recollection, Scope, Source, config
 from reverie.doors.cli import show
 from reverie.memory.language import terms
+from reverie.recall.pack import tokens_of
+from reverie.recall.show import line_of
 
 MONDAY = datetime(2026, 3, 2, tzinfo=UTC)
 TUESDAY_NOON = MONDAY + timedelta(days=1, hours=12)
@@ -39,9 +41,13 @@ DINNER = (
 )
 QUESTION = "when and where are they getting married?"  # shares no word with its answer
 PLAIN_QUESTION = "what is Luis allergic to?"
+MISSED = "I will bring the cake"
+BOOKED = "Hoy reservé el faro para la boda."
+YESTERDAY = "¿qué dijo Luis ayer?"
 NEVER_SAID = "does Luis play the violin?"
 SECRET = "I have an interview at Zapata Ceramics, keep it quiet."
 BUDGET = 70  # tokens, too few for all that was said
+BAR = 8  # characters: four bars fit into a line
 SHORTEST = 5  # characters: shorter index terms turn up in any file by chance
 PATIENCE_S = 60.0
 YOURS = """\
@@ -121,14 +127,14 @@ def tell(home: Path, story: Story) -> None:
     """Tell the whole story in `home`."""
     started, clock = time.perf_counter(), Clock()
     embedder, reason = embedder_here()
-    with reverie.open(home, clock=clock, embedder=embedder) as mind:
+    with reverie.open(home, clock=clock, embedder=embedder, settings=config.Settings(zone="UTC")) as mind:
         name = mind.status().embedder
         story.note(f"It looks by words alone: {reason}." if reason else f"It looks by words and by meaning, with {name}.")
         lives = monday(mind, clock, story)
         secret = tuesday(mind, clock, story)
         asked = wednesday(mind, clock, story)
         thursday(mind, clock, story, lives)
-        friday(mind, clock, story, lives, asked)
+        friday(mind, clock, story, asked, secret)
         saturday(mind, clock, story)
         sunday(mind, clock, story, home, secret)
         mind.settle(PATIENCE_S)
@@ -212,7 +218,7 @@ def _ask(mind: Mind, story: Story, question: str, limit: int) -> Recollection:
     story.line(f"{found.confidence} confidence ({found.certainty:.2f})" if found.hits else str(found))
     for place, hit in enumerate(found.hits, 1):
         story.line(f"{hit.score:.2f}  {_told(hit.memory)}")
-        story.line(f"      {_bars(hit)}")
+        story.line(f"      {_bars(hit, found)}")
         meaning, boosts = hit.why.meaning, hit.why.boosts
         if meaning and meaning.rank > place and max(boosts, key=lambda name: boosts[name]) == "neighbours":
             story.note(f"        place {meaning.rank} by meaning; what was said beside it lifts it to {place}")
@@ -220,7 +226,7 @@ def _ask(mind: Mind, story: Story, question: str, limit: int) -> Recollection:
 
 
 def thursday(mind: Mind, clock: Clock, story: Story, lives: Memory) -> None:
-    """Ana moves; the correction is made, taken back, and made again."""
+    """Ana moves; the correction is made, taken back, and made again; and what was believed before is still there."""
     clock.at(3, 18)
     story.day("Thursday", "Ana moves: a correction, undone and redone")
     mind.observe("News: I moved to Puebla yesterday!", speaker="Ana", scope=ROOM_ANA)
@@ -239,32 +245,50 @@ def thursday(mind: Mind, clock: Clock, story: Story, lives: Memory) -> None:
     story.note("she did move: undo the undo")
     _show(story, mind.diff(undone.id, redone.id, ROOM_ANA))
     story.line(f"now {len(mind.history(lives.id, scope=ROOM_ANA))} versions, every one of them kept")
-
-
-def friday(mind: Mind, clock: Clock, story: Story, lives: Memory, asked: Recollection) -> None:
-    """What was believed earlier in the week, and why an answer came out as it did."""
-    clock.at(4, 12)
-    story.day("Friday", "looking back")
+    clock.at(3, 21)
     mind.settle(PATIENCE_S)
     story.note("where does Ana live? What was believed, and the fact that a recall finds:")
     for when, moment in (("as of Tuesday", TUESDAY_NOON), ("now", clock.now)):
         believed = mind.get(lives.id, as_of=moment, scope=ROOM_ANA).text
         found = mind.recall("where does Ana live?", scope=ROOM_ANA, kinds=("fact",), as_of=moment).hits[0]
         story.line(f"{when + ':':<15}{believed}; recalled: {found.memory.text} ({found.score:.2f})")
-    story.note(f"and Wednesday's recall ({asked.id}), why did it come out so?")
+
+
+def friday(mind: Mind, clock: Clock, story: Story, asked: Recollection, secret: Memory) -> None:
+    """Why an answer came out as it did, and why something did not come out of it."""
+    clock.at(4, 12)
+    story.day("Friday", "why, and why not")
+    story.note(f"Wednesday's recall ({asked.id}), why did it come out so?")
     story.lines(str(mind.why(asked.id, scope=ROOM_ANA)))
+    story.note(f'and why not "{MISSED}"?')
+    missed, hidden, never = (
+        mind.why_not(asked.id, text, scope=ROOM_ANA) for text in (MISSED, secret.text, "We are going to Mars")
+    )
+    if missed.fate is not None and hidden.fate is not None:
+        story.line(missed.fate.reason)
+        story.note(f"what is private is answered like what was never said, word for word: {str(hidden) == str(never)}")
+        story.line(hidden.fate.reason)
+    clock.at(4, 20)
+    mind.observe(BOOKED, speaker="Luis", scope=ROOM_LUIS)
 
 
 def saturday(mind: Mind, clock: Clock, story: Story) -> None:
-    """What a model gets to see before it answers."""
+    """What was said yesterday, asked in Spanish; and what a model gets to see before it answers."""
     clock.at(5, 12)
-    story.day("Saturday", "the lines for a model's prompt, within a budget")
+    story.day("Saturday", "yesterday, and the lines for a model's prompt")
+    mind.settle(PATIENCE_S)
+    found = _ask(mind, story, YESTERDAY, limit=1)
+    if found.cue.time is not None:
+        start, end = found.cue.time
+        story.note(f"ayer: from {start:%A, %Y-%m-%d %H:%M} to {end:%A, %Y-%m-%d %H:%M}")
     context = mind.context(PLAIN_QUESTION, scope=ROOM_LUIS, budget=BUDGET)
     story.note(f"at most {BUDGET} tokens for: {PLAIN_QUESTION}")
     story.lines(context.text)
     private = sum(mind.get(part.id).audience.person is not None for part in context.parts)
     counts = f"{len(context.parts)} memories in, {len(context.dropped)} out"
     story.note(f"{context.tokens} tokens; {counts}; of those in, meant for one person alone: {private}")
+    everything = sum(tokens_of(line_of(memory) + "\n") for memory in mind.scan(ROOM_LUIS))
+    story.note(f"all that Luis may see here would take {everything} tokens: {everything / context.tokens:.1f} times as many")
 
 
 def sunday(mind: Mind, clock: Clock, story: Story, home: Path, secret: Memory) -> None:
@@ -303,13 +327,13 @@ def _told(memory: Memory) -> str:
     return f'{day:%Y-%m-%d} · {memory.speaker or memory.subject} · "{memory.text}"'
 
 
-def _bars(hit: Hit) -> str:
-    """Return a bar for every way of looking; an empty one where it did not find the hit."""
+def _bars(hit: Hit, found: Recollection) -> str:
+    """Return a bar for every way of looking that was on; an empty one where it did not find the hit."""
     shown = []
-    for way in ("words", "meaning", "neighbours"):
+    for way in (way for way, state in found.arms.items() if state != "off"):
         arm = getattr(hit.why, way)
-        filled = round(show.BAR * min(1.0, arm.score)) if arm else 0
-        shown.append(f"{way} {'█' * filled}{'░' * (show.BAR - filled)} {f'{arm.score:.2f}' if arm else '  – '}")
+        filled = round(BAR * min(1.0, arm.score)) if arm else 0
+        shown.append(f"{way} {'█' * filled}{'░' * (BAR - filled)} {f'{arm.score:.2f}' if arm else '  – '}")
     return "  ".join(shown)
 
 

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from reverie.mind import Mind
 
 Type = Literal[
-    "text", "name", "names", "id", "commit", "number", "share", "flag", "moment", "point", "path", "object", "audience", "turns"
+    "text", "name", "names", "id", "commit", "number", "share", "tokens", "flag", "moment", "point", "path", "object", "audience",
+    "turns",
 ]
 HowFar = Literal["own", "room", "all", "proposes", "never"]
 Progress = Callable[..., object]
@@ -30,11 +31,14 @@ KINDS = (
 REMEMBERED = KINDS[1:]  # a turn is observed
 TRUST = ("hand", "user", "agent", "other", "tool", "web", "recalled")
 ROLES = ("user", "assistant", "tool", "system")
+PROFILES = ("default", "kenobot", "clanker")
+ORDERS = ("relevance", "time")
 
 _JSON_TYPES: Mapping[str, dict[str, object]] = {
     "names": {"type": "array", "items": {"type": "string"}},
     "number": {"type": "integer"},
     "share": {"type": "number", "minimum": 0, "maximum": 1},
+    "tokens": {"type": "number", "exclusiveMinimum": 0},
     "flag": {"type": "boolean"},
     "object": {"type": "object"},
     "audience": {"type": "object", "properties": {part: {"type": "string"} for part in ("channel", "session", "person")}},
@@ -70,9 +74,9 @@ class Argument:
         match self.type, value:
             case "flag", bool():
                 return value
-            case "number" | "share", bool():
+            case "number" | "share" | "tokens", bool():
                 pass
-            case ("number", int()) | ("share", int() | float()) | (("object" | "audience"), Mapping()):
+            case ("number", int()) | ("share" | "tokens", int() | float()) | (("object" | "audience"), Mapping()):
                 return value
             case "names", str() | list() | tuple() | set() | frozenset():
                 return tuple(self._chosen(one) for one in ([value] if isinstance(value, str) else value))
@@ -90,6 +94,7 @@ class Argument:
                 return value
         shape = {
             "flag": "true or false", "number": "a whole number", "share": "a number from 0 to 1", "names": "a list of names",
+            "tokens": "a number of tokens, or a share of the window such as 0.02",
             "object": "a JSON object", "audience": "an object with channel, session or person", "turns": "a list of turns",
             "moment": "an ISO time such as 2026-03-02T18:30", "point": "an ISO time or the id of a commit",
         }.get(self.type, "text")  # fmt: skip
@@ -267,12 +272,19 @@ def _between(given: dict[str, Any]) -> dict[str, Any]:
 
 
 def _why(mind: Mind, scope: Scope | None, given: dict[str, Any]) -> object:
+    return mind.why(_recall_meant(mind, scope, given), scope=scope)
+
+
+def _why_not(mind: Mind, scope: Scope | None, given: dict[str, Any]) -> object:
+    return mind.why_not(_recall_meant(mind, scope, given), given["text"], scope=scope)
+
+
+def _recall_meant(mind: Mind, scope: Scope | None, given: dict[str, Any]) -> str:
     recall_id = given.get("recall_id", LAST)
-    if recall_id == LAST:
-        recall_id = mind.last_recall(scope=scope)
-        if recall_id is None:
-            raise NotFound("no recall is kept here yet; recall something first")
-    return mind.why(recall_id, scope=scope)
+    found: str | None = mind.last_recall(scope=scope) if recall_id == LAST else recall_id
+    if found is None:
+        raise NotFound("no recall is kept here yet; recall something first")
+    return found
 
 
 def _recover(mind: Mind, scope: Scope | None, given: dict[str, Any]) -> object:
@@ -349,17 +361,24 @@ VERBS: tuple[Verb, ...] = (
         *_FILTERS, _NOW, _AS_OF,
         Argument("strict", "flag", "rather nothing than something unlikely", default=False),
         Argument("weighting", "name", "how the ways of looking are weighed", default="default", for_model=False),
+        Argument("order", "name", "by relevance, or by time: a timeline", default="relevance", choices=ORDERS, for_model=False),
     ), {"cue": "where does Ana live?", "limit": 3},
         run=lambda mind, scope, given: mind.recall(**_between(given), scope=scope)),
     Verb("context", "Put what bears on a question into a text for a prompt, never over its budget.", "Context", READS, (
-        Argument("cue", "text", "the question or message", required=True, first=True, stdin=True),
-        Argument("budget", "number", "at most so many tokens", default=2000),
-        Argument("profile", "name", "the layout", default="default", for_model=False),
+        Argument("cue", "text", "the question or message; '' where there is none", required=True, first=True, stdin=True),
+        Argument("budget", "tokens", "at most so many tokens; 0.02 is that share of the model's window", default=2000),
+        Argument("profile", "name", "what goes in, and in which order", default="default", choices=PROFILES, for_model=False),
         _NOW, _AS_OF,
+        Argument("window_tokens", "number", "the model's window, for a budget that is a share", default=128_000, for_model=False),
+        Argument("retrieval", "flag", "choose by the question; else the newest of all", default=True, for_model=False),
     ), {"cue": "where does Ana live?", "budget": 500}, unscoped="member"),
     Verb("why", "Explain a recall: what was asked, what was found, and the reasons.", "Explanation", READS, (
         Argument("recall_id", "id", "the recall's id, or 'last'", default=LAST, first=True),
     ), {"recall_id": LAST}, run=_why),
+    Verb("why_not", "Explain what is missing: where in a recall a memory fell out, and by how much.", "Explanation", READS, (
+        Argument("text", "text", "what the memory says, some words of it, or its id", required=True, first=True, stdin=True),
+        Argument("recall_id", "id", "the recall's id, or 'last'", default=LAST),
+    ), {"text": "Ana lives in Oaxaca", "recall_id": LAST}, command="why-not", run=_why_not),
     Verb("get", "Show one memory.", "Memory", READS, (
         _ID, Argument("version", "number", "one version of it"), _AS_OF,
     ), {"id": "ID", "version": 1}),

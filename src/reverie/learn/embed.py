@@ -7,6 +7,9 @@ embeds at a time; the others wait for it and find the work done.
 Long texts are embedded in overlapping parts; of a text longer than `MOST` parts only the beginning has vectors, and the rest
 is found by its words. What a memory quotes is not embedded with it: an erase of the quoted would have to find the vector.
 
+A short turn says little by itself. Once it was answered it is also embedded between its neighbours, of its own audience only,
+and its vector stands for both; when one of them comes, changes or goes, it is made again together with theirs.
+
 An embedder may be anybody's code: whatever it raises counts as a `ModelError`, and it is left alone for a while. Whether it
 fails or refuses a text, a harmless text tells; what it refuses is left alone until the mind is opened again.
 """
@@ -21,19 +24,21 @@ import weakref
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from reverie.errors import Busy, ModelError, ReverieError, StoreError
 from reverie.memory.scope import Scope
 from reverie.memory.trace import Memory
 from reverie.models.base import Embedder
-from reverie.store.base import Store, Vector, Where
+from reverie.store.base import Beside, Store, Vector, View, Where
 
 if TYPE_CHECKING:
     from reverie.models.base import Floats
 
 PART, OVERLAP, MOST = 800, 100, 64  # characters, characters, parts
-BATCH = 32  # texts embedded between two writes: what a crash can cost, and what closing waits for
+SHORT, ASIDE = 100, 240  # characters: of a turn that needs its neighbours, and of each of them
+BATCH = 32  # texts embedded between two writes, windows apart: what a crash can cost, and what closing waits for
 CALL = 8_000  # characters handed to the embedder at once: a second or two for a model on one core
 INLINE = 64  # memories that a call without background work will embed beyond its own
 HARMLESS = "hello"
@@ -52,8 +57,12 @@ Progress = Callable[[int, int], object]
 
 def parts_of(memory: Memory) -> list[str]:
     """Return what is embedded of a memory: who said it or what it is called, and the text, in parts if it is long."""
+    return [_headed(memory, part) for part in _cut(memory.text)]
+
+
+def _headed(memory: Memory, text: str) -> str:
     head = memory.speaker or memory.title
-    return [f"{head}: {part}" if head else part for part in _cut(memory.text)]
+    return f"{head}: {text}" if head else text
 
 
 def _cut(text: str) -> list[str]:
@@ -69,6 +78,48 @@ def _cut(text: str) -> list[str]:
         parts.append(text[start:end])
         start = end - OVERLAP
     return parts
+
+
+@dataclass(frozen=True, slots=True)
+class _Due:
+    """A memory to be embedded; a short turn that was answered also between its neighbours."""
+
+    memory: Memory
+    before: Memory | None = None
+    after: Memory | None = None
+
+    @property
+    def uses(self) -> tuple[tuple[str, int], ...]:
+        return tuple((one.id, one.version) for one in (self.before, self.after) if one is not None)
+
+    @property
+    def texts(self) -> list[str]:
+        """The parts of the memory, and last the window."""
+        parts = parts_of(self.memory)
+        if self.after is None:
+            return parts
+        lines = [_headed(one, one.text[:ASIDE]) for one in (self.before, self.memory, self.after) if one is not None]
+        return [*parts, "\n".join(lines)]
+
+
+def _due(memory: Memory, place: Beside) -> _Due:
+    """Return what to embed of a memory; nothing follows the last turn yet, and its window would not stay what it is."""
+    has_window = place.after is not None and len(memory.text) <= SHORT
+    return _Due(memory, place.before, place.after) if has_window else _Due(memory)
+
+
+def _touched(view: View, model: str, memories: Sequence[Memory]) -> list[_Due]:
+    """Return memories with what they stand between, then the turns beside them that have vectors made with others."""
+    places = view.beside(memories, model)
+    near = {(one.id, one.version): one for place in places for one in (place.before, place.after) if one is not None}
+    for memory in memories:
+        near.pop((memory.id, memory.version), None)
+    others = [one for one in near.values() if len(one.text) <= SHORT]
+    again = [(_due(one, place), place.uses) for one, place in zip(others, view.beside(others, model), strict=True)]
+    return [
+        *(_due(memory, place) for memory, place in zip(memories, places, strict=True)),
+        *(one for one, uses in again if uses is not None and uses != set(one.uses)),
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -293,42 +344,53 @@ class Embedding:
         name = self.embedder.name
         with self._store.reading(space) as view:
             lacking = view.without_vectors(name, BATCH + len(self._refused))
-        memories: list[Memory] = []
-        parts = 0
-        for memory in lacking:
-            if (memory.id, memory.version) not in self._refused:
-                parts += len(parts_of(memory))
-                if memories and parts > BATCH:
-                    break
-                memories.append(memory)
-        if vectors := self._vectors(memories):
+            memories: list[Memory] = []
+            parts = 0
+            for memory in lacking:
+                if (memory.id, memory.version) not in self._refused:
+                    parts += len(parts_of(memory))
+                    if memories and parts > BATCH:
+                        break
+                    memories.append(memory)
+            due = _touched(view, name, memories)
+        if vectors := self._vectors(due):
             self._store.put_vectors(space, name, vectors)
         return len(memories)
 
-    def _vectors(self, memories: Sequence[Memory]) -> list[Vector]:
+    def _vectors(self, due: Sequence[_Due]) -> list[Vector]:
         """Return the vectors of memories; one text that an embedder refuses does not keep the others from theirs."""
         try:
-            return self._made(memories)
+            return self._made(due)
         except ModelError:
             self._embed([HARMLESS])
         vectors: list[Vector] = []
-        for memory in memories:
-            try:
-                vectors += self._made([memory])
-            except ModelError as exc:
-                self._embed([HARMLESS])
-                log.info("memory %s gets no vector and is found by its words only: %s", memory.id, exc)
-                self._refused.add((memory.id, memory.version))
+        for one in due:
+            for tried in (one, _Due(one.memory)) if one.uses else (one,):  # with its window, else alone
+                try:
+                    vectors += self._made([tried])
+                    break
+                except ModelError as exc:
+                    self._embed([HARMLESS])
+                    log.info("the embedder refuses memory %s: %s", one.memory.id, exc)
+            else:  # it is found by its words only
+                self._refused.add((one.memory.id, one.memory.version))
         return vectors
 
-    def _made(self, memories: Sequence[Memory]) -> list[Vector]:
-        owners = [(memory, part, text) for memory in memories for part, text in enumerate(parts_of(memory))]
+    def _made(self, due: Sequence[_Due]) -> list[Vector]:
         rows: list[Floats] = []
-        for texts in _calls([text for _, _, text in owners]):
+        for texts in _calls([text for one in due for text in one.texts]):
             if self._is_closing:
                 return []
             rows += list(self._embed(texts))
-        return [Vector(one.id, one.version, "turn", row, part) for (one, part, _), row in zip(owners, rows, strict=True)]
+        vectors: list[Vector] = []
+        left = iter(rows)
+        for one in due:
+            *parts, last = islice(left, len(one.texts))
+            between = last if one.uses else None
+            parts += [last] if between is None else []
+            id, version = one.memory.id, one.memory.version
+            vectors += [Vector(id, version, row, part, one.uses, between) for part, row in enumerate(parts)]
+        return vectors
 
     def _embed(self, texts: list[str]) -> Floats:
         """Ask the embedder, and see to it that what comes back can be used."""

@@ -16,6 +16,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from reverie.errors import BadInput
+from reverie.memory.language import fold
 
 TEXT_LIMIT = 1_000_000
 NAME_LIMIT = 200
@@ -188,3 +189,13 @@ def extra(value: object) -> dict[str, object]:
     if level:
         raise BadInput(f"extra is nested more than {EXTRA_DEPTH} deep; flatten it")
     return copy
+
+
+def shares(value: object, name: str) -> dict[str, float]:
+    """Return how much each is to count, from 0 to 1, by folded name."""
+    if not isinstance(value, Mapping):
+        raise BadInput(f"{name} must map names to numbers from 0 to 1, not {type(value).__name__}")
+    for who, share in value.items():
+        if not isinstance(who, str) or isinstance(share, bool) or not isinstance(share, int | float) or not 0 <= share <= 1:
+            raise BadInput(f"{name} must map names to numbers from 0 to 1, not {who!r} to {share!r}")
+    return {fold(who): float(share) for who, share in value.items()}

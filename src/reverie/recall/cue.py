@@ -1,17 +1,97 @@
-"""What a question asks for: the filters that narrow where to look."""
+"""What a question asks for: what can be understood of its words, and the filters that narrow where to look.
+
+"When did …?" asks for a date and names none: only a time that the text names is looked in. Of several it is the first; a range
+is one. Nothing here is sure: what was understood is told with the recall, and a mistake costs places, never hits.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
-from datetime import datetime
+from datetime import datetime, tzinfo
 
 from reverie.errors import BadInput
 from reverie.memory import check
+from reverie.memory.language import Query, fold, plain, query
 from reverie.memory.scope import Scope
 from reverie.memory.trace import KINDS
+from reverie.recall.explain import Cue
+from reverie.recall.time import Time, read_times
 from reverie.store.base import Where
 
 Between = tuple[datetime | None, datetime | None]
+
+# What is asked for, by the words that ask; the first that fits counts. Accents are left out.
+_ASKED = {
+    "when": r"when|what (?:time|day|date|year|month)|cuando|que (?:dia|fecha|ano|mes|hora)",
+    "how many": r"how (?:many|much|often|long|old|far)|cuant[oa]s?",
+    "who": r"who(?:m|se)?|quien(?:es)?",
+    "where": r"where|a?donde|(?:what|which) (?:city|country|place)|que (?:lugar|sitio|ciudad|pais)",
+    "why": r"why|how come|por que|para que",
+    "how": r"how|como",
+    "what": r"what|which|que|cual(?:es)?",
+}
+_KINDS = tuple(_ASKED)
+_ASKING = re.compile(rf"\b(?:{'|'.join(f'({words})' for words in _ASKED.values())})\b")
+_ACCENTED = re.compile(r"\b(?:qué|quién|cuándo|cuánt|cómo|a?dónde|cuál)")
+_RELATIVE = re.compile(r"\b(?:que|quien(?:es)?|cuando|cuant[oa]s?|como|donde|cual(?:es)?)\b")  # asks only where it comes first
+_LEAD_IN = re.compile(
+    r"\W*(?:(?:so|and|but|ok|okay|well|hey|y|pero|oye|bueno|entonces|please|por favor|(?:do|did) you (?:know|remember|recall)"
+    r"|(?:can|could|would) you (?:please )?(?:tell|remind) me|tell me|remind me|te acuerdas(?: de)?|recuerdas|sabes|dime"
+    r"|about|at|by|for|from|in|on|since|to|until|with|a|con|de|desde|en|hasta|sobre)\b\W*)*"
+)
+_AUXILIARY = r"(?:is|are|was|were|am|do|does|did|has|have|had|can|could|will|would|should|shall|may|might)(?:n't)?"
+_YES_OR_NO = re.compile(rf"{_AUXILIARY} (?:i|you|he|she|it|we|they|there|the|my|your|his|her|our|their|this|that|any\w*)\b")
+_TOLD = re.compile(rf"when(?! {_AUXILIARY}\b)|what an?\b|cuando|como|donde|que|quien")  # at the start of what has no "?"
+_QUOTED = re.compile(r'"([^"\n]+)"|“([^”“\n]+)”|„([^„“”\n]+)[“”]|«([^»«\n]+)»|(?<!\w)[\'‘]([^\'‘’\n]+)[\'’](?!\w)')
+_WORD = re.compile(r"[^\W\d_][\w’'-]*")
+_SENTENCE_ENDS = re.compile(r"[.!?¿¡:;\n]")
+
+
+def understand(text: str, now: datetime, zone: tzinfo, asked: Query | None = None) -> Cue:
+    """Return what is understood of a question put at `now` by someone in `zone`; `asked` are its words, if they are at hand."""
+    asked = asked or query(text)
+    reading = read_times(text, now.astimezone(zone), asked.language)
+    return Cue(
+        text,
+        tuple(word.text for word in asked.words),
+        reading.windows[0] if reading.windows else None,
+        language=asked.language,
+        kind=_kind(text),
+        names=_names(text, reading.times),
+        phrases=tuple(phrase.strip() for groups in _QUOTED.findall(text) for phrase in groups if phrase.strip()),
+        times=reading.times,
+        unclear=reading.unclear,
+    )
+
+
+def _kind(text: str) -> str:
+    said = fold(text).replace("’", "'")
+    bare = plain(said)
+    lead = _LEAD_IN.match(bare)
+    start = lead.end() if lead else 0
+    is_question = "?" in said or _ACCENTED.search(said) is not None
+    first = _ASKING.match(bare, start)
+    if first is None or not (is_question or _TOLD.match(bare, start) is None):
+        if not is_question:
+            return "yes/no" if _YES_OR_NO.match(bare, start) else "statement"
+        first = None if _YES_OR_NO.match(bare, start) else _ASKING.search(plain(_RELATIVE.sub("", said)))
+    return _KINDS[(first.lastindex or 1) - 1] if first else "yes/no"
+
+
+def _names(text: str, times: tuple[Time, ...]) -> tuple[str, ...]:
+    """Return the words with a capital that begin no sentence and tell no time; neighbours are one name."""
+    dated = {word for time in times for word in _WORD.findall(time.text)}
+    names: list[str] = []
+    end, is_name = 0, False
+    for found in _WORD.finditer(text):
+        word, between = re.split("['’]", found[0])[0], text[end : found.start()]
+        follows, begins = is_name and between == " ", not end or _SENTENCE_ENDS.search(between) is not None
+        is_name = word[:1].isupper() and len(word) > 1 and word not in dated and (word.isupper() or not begins)
+        if is_name:
+            names[len(names) - follows :] = [f"{names[-1]} {word}" if follows else word]
+        end = found.end()
+    return tuple(dict.fromkeys(names))
 
 
 def where_of(

@@ -1,23 +1,17 @@
-"""What a recall returns: hits, and for each the reasons it is there; and how that is kept and told again afterwards.
-
-Kept are ids, versions and numbers, and the question; never what a memory says. An explanation reads the texts anew, in the
-scope of whoever asks for it.
-"""
+"""What a recall returns: hits, and for each the reasons it is there; and the explanation that can be asked for afterwards."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from reverie.errors import NotFound
-from reverie.memory.scope import Scope
 from reverie.memory.trace import Memory
-from reverie.store.base import Recalled, View, Where
+from reverie.recall.time import Time
 
 BAR = 10  # characters
+SAID = 12  # words of a question that are told as understood
 WAYS = ("words", "meaning", "time", "neighbours")
 
 
@@ -57,8 +51,15 @@ class Cue:
     """What was understood of the question."""
 
     text: str
-    words: tuple[str, ...]
-    time: tuple[datetime, datetime] | None = None
+    words: tuple[str, ...] = ()
+    time: tuple[datetime, datetime] | None = None  # in which to look
+    more: tuple[str, ...] = ()  # words that an expansion added
+    language: str = "en"
+    kind: str = "statement"  # what is asked for: when, who, where, …
+    names: tuple[str, ...] = ()
+    phrases: tuple[str, ...] = ()  # what stands in quotes
+    times: tuple[Time, ...] = ()
+    unclear: tuple[str, ...] = ()  # times that cannot be, or that may be read otherwise
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +81,32 @@ class Recollection:
 
 
 @dataclass(frozen=True, slots=True)
+class Candidate:
+    """What was looked at, in its place of the ranking; `total` is what the ways of looking and the boosts come to.
+
+    `certainty` is how sure it alone makes us, where that was asked; what no longer `holds` comes after what does.
+    """
+
+    id: str
+    version: int
+    place: int
+    total: float
+    why: Why
+    holds: bool = True
+    certainty: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """What became of the hits in a context: (id, section, tokens) of what is in it, (id, reason) of what is not."""
+
+    budget: float
+    tokens: int
+    parts: tuple[tuple[str, str, int], ...] = ()
+    dropped: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Explained:
     """One hit of a kept recall; `memory` is None if it is no longer to be seen here."""
 
@@ -89,11 +116,57 @@ class Explained:
     score: float
     why: Why
     memory: Memory | None
+    total: float = 0.0
+    certainty: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Fate:
+    """What became of one memory in a recall: the step at which it fell out, why, and by how much.
+
+    `instead` is what the memory said at the time. `ranked` is where it came, `last` the last that was returned; both are of
+    asking again, as of then, where the memory is not among the candidates that were kept.
+    """
+
+    step: str
+    reason: str
+    memory: Memory | None = None
+    instead: Memory | None = None
+    ranked: Candidate | None = None
+    last: Candidate | None = None
+    asked_again: bool = False
+    figures: Mapping[str, float] = field(default_factory=dict, hash=False)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it as JSON values."""
+        short_by = self.last.total - self.ranked.total if self.ranked and self.last else None
+        return {
+            "step": self.step, "reason": self.reason, "memory": _told(self.memory), "instead": _told(self.instead),
+            "ranked": self.ranked and _ranked(self.ranked), "last": self.last and _ranked(self.last), "short_by": short_by,
+            "asked_again": self.asked_again, "figures": dict(self.figures),
+        }  # fmt: skip
+
+    def __str__(self) -> str:
+        own = [f"    {self.memory}"] if self.memory else []
+        instead = [f"    {self.instead}"] if self.instead else []
+        return "\n".join([*own, self.reason, *instead, *self.bars()])
+
+    def bars(self) -> list[str]:
+        """Return how each way of looking took it and the last one returned, a line each."""
+        if self.ranked is None or self.last is None:
+            return []
+        lines = []
+        for way in WAYS:
+            own, theirs = (getattr(one.why, way) for one in (self.ranked, self.last))
+            if own or theirs:
+                lines.append(f"      {way:<10} {bar(own)}, against {bar(theirs)}")
+        own, theirs = (sum(one.why.boosts.values()) for one in (self.ranked, self.last))
+        return [*lines, f"      {'boosts':<10} {own:+.2f}, against {theirs:+.2f}"]
 
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """Why a recall came out as it did."""
+    """Why a recall came out as it did; with a `fate`, why one memory did not come out of it."""
 
     id: str
     question: str
@@ -102,9 +175,18 @@ class Explanation:
     certainty: float
     arms: Mapping[str, str] = field(hash=False)
     hits: tuple[Explained, ...] = ()
+    cue: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    asked: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    others: tuple[Candidate, ...] = ()
+    considered: int = 0
+    packed: Packed | None = None
+    fate: Fate | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """Return it as JSON values."""
+        head = {"id": self.id, "question": self.question, "at": self.at.isoformat()}
+        if self.fate is not None:
+            return head | self.fate.as_dict()
         hits = [
             {
                 "rank": hit.rank,
@@ -112,67 +194,98 @@ class Explanation:
                 "version": hit.version,
                 "score": hit.score,
                 "text": hit.memory.text if hit.memory else None,
+                "total": hit.total,
+                "certainty": hit.certainty,
                 **_numbers(hit.why),
             }
             for hit in self.hits
         ]
-        return {
-            "id": self.id, "question": self.question, "at": self.at.isoformat(), "confidence": self.confidence,
-            "certainty": self.certainty, "arms": dict(self.arms), "hits": hits,
+        packed = self.packed and {
+            "budget": self.packed.budget, "tokens": self.packed.tokens,
+            "parts": [{"id": id, "section": section, "tokens": tokens} for id, section, tokens in self.packed.parts],
+            "dropped": [{"id": id, "reason": reason} for id, reason in self.packed.dropped],
+        }  # fmt: skip
+        return head | {
+            "confidence": self.confidence, "certainty": self.certainty, "arms": dict(self.arms), "cue": dict(self.cue),
+            "asked": dict(self.asked), "hits": hits, "considered": self.considered,
+            "others": [_ranked(one) for one in self.others], "packed": packed,
         }  # fmt: skip
 
     def __str__(self) -> str:
+        asked = f"asked {self.question!r} at {self.at:%Y-%m-%d %H:%M}"
+        if self.fate is not None:
+            return f"{asked}; why not\n{self.fate}"
         off = ", ".join(f"{way}: {state}" for way, state in self.arms.items() if state != "on")
-        lines = [f"asked {self.question!r} at {self.at:%Y-%m-%d %H:%M}: {self.confidence} confidence ({self.certainty:.2f})"]
+        lines = [f"{asked}: {self.confidence} confidence ({self.certainty:.2f})"]
         lines += [f"ways of looking not fully on: {off}"] if off else []
+        lines += self.heads()
         for hit in self.hits:
             lines.append(f"{hit.rank:>2}. {hit.score:.2f}  {hit.memory or '(no longer to be seen here)'}")
             for way in WAYS:
                 arm: Arm | None = getattr(hit.why, way)
                 if arm is not None:
-                    filled = round(BAR * min(1.0, max(0.0, arm.score)))
                     matched = f"  {', '.join(hit.why.matched)}" if way == "words" else ""
-                    lines.append(
-                        f"      {way:<10} {'█' * filled}{'·' * (BAR - filled)} {arm.score:.2f}, place {arm.rank}{matched}"
-                    )
+                    lines.append(f"      {way:<10} {bar(arm)}{matched}")
             boosts = ", ".join(f"{name} {value:+.2f}" for name, value in hit.why.boosts.items())
             lines += [f"      boosts     {boosts}"] if boosts else []
-        return "\n".join(lines if self.hits else [*lines, "nothing was found"])
+        lines += [] if self.hits else ["nothing was found"]
+        return "\n".join([*lines, *self.tails()])
+
+    def heads(self) -> list[str]:
+        """Return what was understood and asked for, a line each."""
+        named = {"understood": self.cue, "asked for": self.asked}
+        told = {
+            head: [f"{name} {_said(value)}" for name, value in parts.items() if name not in _UNTOLD]
+            for head, parts in named.items()
+        }
+        return [f"{head}: {'; '.join(parts)}" for head, parts in told.items() if parts]
+
+    def tails(self) -> list[str]:
+        """Return what did not come back, and what a context made of it, a line each."""
+        lines = []
+        if self.others and self.hits:
+            first, last = self.others[0], self.others[-1]
+            down_to = f" to {last.total:.2f} at place {last.place}" if last != first else ""
+            more = f"{self.considered - len(self.hits)} more: {first.total:.2f} at place {first.place}{down_to}"
+            lines.append(f"{more}; the last one returned had {self.hits[-1].total:.2f} in all")
+        if self.packed is not None:
+            sections = dict.fromkeys(section for _, section, _ in self.packed.parts)
+            tokens = {name: [n for _, section, n in self.packed.parts if section == name] for name in sections}
+            held = "; ".join(f"{name} {len(counts)} in {sum(counts):,}" for name, counts in tokens.items())
+            reasons = [reason for _, reason in self.packed.dropped]
+            left = "; ".join(f"{reasons.count(reason)} out: {reason}" for reason in dict.fromkeys(reasons))
+            lines.append(f"packed into {self.packed.tokens:,} of {self.packed.budget:,} tokens: {held or 'nothing'}")
+            lines += [left] if left else []
+        return lines
+
+
+_UNTOLD = frozenset({"limit", "now", "weighting", "language", "times"})  # for programs alone
+
+
+def bar(arm: Arm | None) -> str:
+    """Return what one way of looking said, as people see it at a glance."""
+    filled = round(BAR * min(1.0, max(0.0, arm.score))) if arm else 0
+    said = f"{arm.score:.2f}, place {arm.rank}" if arm else "–"
+    return f"{'█' * filled}{'·' * (BAR - filled)} {said}"
+
+
+def _said(value: object) -> str:
+    if isinstance(value, list) and len(value) == 2 and any(isinstance(one, str) and one[10:11] == "T" for one in value):
+        return " to ".join(str(one)[:16].replace("T", " ") if one else "…" for one in value)
+    if isinstance(value, list):
+        return ", ".join(_said(one) for one in value[:SAID]) + (" …" if len(value) > SAID else "")
+    return str(value)
+
+
+def _told(memory: Memory | None) -> dict[str, Any] | None:
+    return None if memory is None else {"id": memory.id, "version": memory.version, "text": memory.text}
+
+
+def _ranked(one: Candidate) -> dict[str, Any]:
+    own = {"id": one.id, "version": one.version, "place": one.place, "total": one.total, "holds": one.holds}
+    return own | {"certainty": one.certainty, **_numbers(one.why)}
 
 
 def _numbers(why: Why) -> dict[str, Any]:
     arms = {way: {"rank": arm.rank, "score": arm.score} for way in WAYS if (arm := getattr(why, way))}
     return arms | ({"matched": list(why.matched)} if why.matched else {}) | ({"boosts": dict(why.boosts)} if why.boosts else {})
-
-
-def no_recall(id: str) -> NotFound:
-    """Return the error for a recall that is not kept here."""
-    return NotFound(f"no recall {id!r} is kept here; recalls are kept for a while where they were asked: ask again")
-
-
-def keep(recollection: Recollection, considered: tuple[str, ...], scope: Scope, at: datetime) -> Recalled:
-    """Return what is kept of a recall; the ids of all that was considered, since the question goes when any of it is erased."""
-    hits = [[hit.memory.id, hit.memory.version, round(hit.score, 4), _numbers(hit.why)] for hit in recollection.hits]
-    numbers = {
-        "confidence": recollection.confidence, "certainty": round(recollection.certainty, 4),
-        "arms": dict(recollection.arms), "hits": hits,
-    }  # fmt: skip
-    return Recalled(recollection.id, scope, at, recollection.cue.text, considered, json.dumps(numbers, ensure_ascii=False))
-
-
-def tell(recalled: Recalled, view: View) -> Explanation:
-    """Return the explanation of a kept recall, with the texts, as they were then, that may be seen where it was asked."""
-    numbers = json.loads(recalled.numbers)
-    hits = []
-    for rank, (id, version, score, why) in enumerate(numbers["hits"], 1):
-        is_known = view.get(id, Where(recalled.scope)) is not None  # what was forgotten since is not told again
-        seen = {memory.version: memory for memory in view.history(id, recalled.scope)} if is_known else {}
-        hits.append(Explained(rank, id, version, score, _why(why), seen.get(version)))
-    return Explanation(
-        recalled.id, recalled.question, recalled.at, numbers["confidence"], numbers["certainty"], numbers["arms"], tuple(hits)
-    )
-
-
-def _why(numbers: Mapping[str, Any]) -> Why:
-    arms = {way: Arm(**numbers[way]) for way in WAYS if way in numbers}
-    return Why(**arms, matched=tuple(numbers.get("matched", ())), boosts=numbers.get("boosts", {}))

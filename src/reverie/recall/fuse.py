@@ -1,23 +1,25 @@
 """One ranking out of several ways of looking.
 
 Scores are fused, not ranks: min–max over the candidates puts words and meaning on one scale, and a `Weighting` says how much
-each counts. Then a turn gains from its neighbours in the session, from being said by the one person the question names, and a
-little from its session, age, source, channel and confidence. Measured: fusing ranks instead loses; so does weighing neighbours
-above 0.2 on chats between real people. Nothing here reads a text or knows where memories are kept.
+each counts. Then a turn gains from its neighbours in the session, from the time the question names, from being said by the one
+person it names, and a little from its session, age, source, channel and confidence. Measured: fusing ranks instead loses; so
+does weighing neighbours above 0.2 on chats between real people. Nothing here knows where memories are kept.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from itertools import pairwise
 from typing import NamedTuple
 
+from reverie.memory.language import fold
 from reverie.memory.trace import TRUST
+from reverie.recall.published import HALF_S, Published
 from reverie.store.base import Outline
 
-DAY_S = 86_400.0
-HALF_S = 45 * DAY_S  # after which recency has halved (C8)
+EARLY, LATE = timedelta(days=2), timedelta(days=14)  # people speak of a day before it comes, and longer after it
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,29 +28,34 @@ class Weighting:
 
     words: float
     meaning: float
-    foreign: float  # what is left of `meaning` where the embedder does not know the language
     neighbours: float
+    time: float
     speaker: float
     session: float
     recency: float
     trust: float
     channel: float
     confidence: float
+    copy: float  # what a text loses that says the same as a better one: evidence is wanted, not echoes
 
 
-WEIGHTINGS = {
-    "default": Weighting(
-        words=0.2,
-        meaning=0.8,
-        foreign=0.2,
-        neighbours=0.2,
-        speaker=0.1,
-        session=0.1,
-        recency=0.02,
-        trust=0.05,
-        channel=0.02,
-        confidence=0.05,
-    )
+DEFAULT = Weighting(
+    words=0.2,
+    meaning=0.8,
+    neighbours=0.2,
+    time=0.3,
+    speaker=0.15,
+    session=0.15,
+    recency=0.02,
+    trust=0.05,
+    channel=0.02,
+    confidence=0.05,
+    copy=0.5,
+)
+WEIGHTINGS: dict[str, Weighting | Published] = {
+    "default": DEFAULT,
+    "kenobot": Published(is_kenobot=True),
+    "clanker": Published(is_kenobot=False),
 }
 
 
@@ -67,6 +74,7 @@ class Ranked(NamedTuple):
     outline: Outline
     words: float | None
     meaning: float | None
+    time: float | None
     neighbours: float | None
     score: float
     holds: bool
@@ -75,18 +83,27 @@ class Ranked(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What ranking knows of the question: when and where it was put, and whom it names."""
+    """What ranking knows of the question: when and where it was put, which time it is about, and whom it names."""
 
     now: datetime
     channel: str | None
+    time: tuple[datetime, datetime] | None = None
     speaker: str | None = None
     role: str | None = None
+    authors: Mapping[str, float] = field(default_factory=dict)  # how much whom is believed, 0 to 1 (A6)
 
 
-def fuse(words: Mapping[int, float], meaning: Mapping[int, float], lowest: float, weighting: Weighting, share: float) -> Fused:
+def fuse(
+    words: Mapping[int, float],
+    meaning: Mapping[int, float],
+    lowest: float,
+    weighting: Weighting,
+    share: float,
+    pending: Set[int],
+) -> Fused:
     """Bring both on one scale and add them up; `share` is what of the weight of meaning applies.
 
-    What has no vector yet is judged by its words alone.
+    What has no vector yet is judged by its words alone; what is not pending and has no cosine is too far to be looked at.
     """
     best = max(words.values(), default=0.0) or 1.0
     nearest = max(meaning.values(), default=0.0)
@@ -98,32 +115,43 @@ def fuse(words: Mapping[int, float], meaning: Mapping[int, float], lowest: float
     meant = {key: (cosine - lowest) / spread for key, cosine in meaning.items()}
     base = {key: by_meaning * score for key, score in meant.items()}
     for key, score in said.items():
-        base[key] = base[key] + by_words * score if key in base else score
+        base[key] = score if key in pending else base.get(key, 0.0) + by_words * score
     order = sorted(base, key=lambda key: (-base[key], -key))
     return Fused(said, meant, {key: base[key] for key in order})
 
 
-def beside(around: Mapping[int, tuple[int | None, int | None]], base: Mapping[int, float]) -> dict[int, float]:
-    """Return for turns and for the candidates before and after them the better score of their neighbours."""
+def beside(runs: Sequence[Sequence[int]], base: Mapping[int, float]) -> dict[int, float]:
+    """Return for candidates in runs of turns that follow one another the better score of those before and after."""
     best: dict[int, float] = {}
-    for key, both in around.items():
-        for near in both:
-            if near is not None and near in base:
-                best[key] = max(best.get(key, 0.0), base[near])
-                best[near] = max(best.get(near, 0.0), base[key])
+    for run in runs:
+        for one, next in pairwise(run):
+            if one in base and next in base:
+                best[one] = max(best.get(one, 0.0), base[next])
+                best[next] = max(best.get(next, 0.0), base[one])
     return best
+
+
+def fit(outline: Outline, time: tuple[datetime, datetime]) -> float:
+    """Return how well a memory fits a time: 1 if it happened or held then, less the further off it is."""
+    start, end = time
+    if outline.kind != "turn" and (outline.valid_from or outline.valid_until):
+        began_in_time = outline.valid_from is None or outline.valid_from < end
+        return float(began_in_time and (outline.valid_until is None or outline.valid_until > start))
+    return max(0.0, 1.0 - max((start - outline.at) / EARLY, (outline.at - end) / LATE, 0.0))
 
 
 def rank(
     found: Fused,
     outlines: Sequence[Outline],
     beside: Mapping[int, float],
+    texts: Mapping[int, str],
     asked: Asked,
     weighting: Weighting,
 ) -> list[Ranked]:
-    """Return the candidates in their final order: what still holds first, then by score."""
-    boosts = [_boosts(outline, beside.get(outline.key, 0.0), asked, weighting) for outline in outlines]
-    scores = [found.base[outline.key] + sum(got.values()) for outline, got in zip(outlines, boosts, strict=True)]
+    """Return the candidates in their final order: what still holds first, then by score; of equal `texts` the best leads."""
+    dates = {one.key: fit(one, asked.time) for one in outlines} if asked.time else {}
+    boosts = [_boosts(one, beside.get(one.key, 0.0), dates.get(one.key, 0.0), asked, weighting) for one in outlines]
+    scores = [found.base.get(one.key, 0.0) + sum(got.values()) for one, got in zip(outlines, boosts, strict=True)]
     sessions: dict[tuple[str | None, str], float] = {}
     for outline, score in zip(outlines, scores, strict=True):
         if outline.session is not None:
@@ -135,19 +163,43 @@ def rank(
         if outline.session is not None and high > low:
             got["session"] = weighting.session * (sessions[outline.channel, outline.session] - low) / (high - low)
             score += got["session"]
-        holds = outline.valid_until is None or outline.valid_until > asked.now
+        if asked.authors and (belief := asked.authors.get(fold(outline.speaker or ""), 1.0)) < 1.0:
+            got["author"] = (belief - 1.0) * score
+            score += got["author"]
         key = outline.key
-        ranked.append(Ranked(outline, found.words.get(key), found.meaning.get(key), beside.get(key), score, holds, got))
-    ranked.sort(key=lambda one: (not one.holds, -one.score, -one.outline.key))
+        ranked.append(
+            Ranked(
+                outline, found.words.get(key), found.meaning.get(key), dates.get(key) or None, beside.get(key), score,
+                holds(outline, asked.now), got,
+            )
+        )  # fmt: skip
+    ranked.sort(key=_place)
+    said: set[str] = set()
+    for n, one in enumerate(ranked):
+        text = fold(texts[one.outline.key])
+        if text in said:
+            ranked[n] = one._replace(score=one.score - weighting.copy, boosts={**one.boosts, "copy": -weighting.copy})
+        said.add(text)
+    ranked.sort(key=_place)
     return ranked
 
 
-def _boosts(outline: Outline, near: float, asked: Asked, weighting: Weighting) -> dict[str, float]:
+def _place(one: Ranked) -> tuple[bool, float, int]:
+    return not one.holds, -one.score, -one.outline.key
+
+
+def holds(outline: Outline, now: datetime) -> bool:
+    """Tell whether the time that a memory holds has not passed."""
+    return outline.valid_until is None or outline.valid_until > now
+
+
+def _boosts(outline: Outline, near: float, dated: float, asked: Asked, weighting: Weighting) -> dict[str, float]:
     age_s = max(0.0, (asked.now - outline.at).total_seconds())
     is_named = asked.speaker is not None and outline.speaker == asked.speaker
-    is_own = asked.role is not None and outline.role == asked.role
+    is_own = asked.role is not None and asked.role in (outline.speaker, outline.role) and outline.speaker != "assistant"
     return {
         "neighbours": weighting.neighbours * near,
+        "time": weighting.time * dated,
         "speaker": weighting.speaker * float(is_named or is_own),
         "recency": weighting.recency / (1.0 + age_s / HALF_S),
         "trust": weighting.trust * (TRUST[outline.trust] - 1.0),

@@ -9,28 +9,35 @@ from __future__ import annotations
 import logging
 import random
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
-from datetime import datetime
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING, Protocol
 
 from reverie.errors import BadInput
 from reverie.memory.language import UNSPACED, Query, language_of, query, words_of
 from reverie.memory.trace import new_tail, space_mark
 from reverie.models.base import Embedder
-from reverie.recall import fuse, gate, words
-from reverie.recall.explain import Arm, Cue, Hit, Recollection, Why
+from reverie.recall import fuse, gate, published, words
+from reverie.recall.cue import understand
+from reverie.recall.explain import WAYS, Arm, Candidate, Cue, Hit, Recollection, Why
 from reverie.recall.fuse import Asked, Ranked, Weighting
+from reverie.recall.published import Published
 from reverie.store.base import Near, Outline, View, Where, unit
 
 if TYPE_CHECKING:
     from reverie.store.base import Floats
 
 WIDE, WIDER = 100, 500  # candidates by words, each of which costs time, and by meaning, which hardly do
-HEAD = 30
+HEAD = 60
+FOREIGN = 0.2  # of the weight of meaning, where the embedder does not know the language
 MOST_SIGNS, MOST_WORDS = 20_000, 1_000  # of a question; the time that a search takes grows with them
 SHORTEST = 3  # characters of a question that has a meaning (C2)
 log = logging.getLogger(__name__)
+ROLES = ("user", "assistant")
+Places = Mapping[str, Mapping[int, int]]
 _FIRST_PERSON = re.compile(r"\b(i|i'm|i've|my|me|mine|yo|mi|mis)\b", re.IGNORECASE)
 
 
@@ -72,6 +79,20 @@ def meaning_of(text: str, vector: Sequence[float] | None, knows: Knows) -> Meani
     return None if found is None else Meaning(found, embedder.name, getattr(embedder, "languages", None), scale)
 
 
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What each way of looking found: BM25, cosines and the lowest of all, and what is dated in the time asked for.
+
+    `share` is what of the weight of meaning applies.
+    """
+
+    words: Mapping[int, float]
+    meaning: Mapping[int, float]
+    lowest: float
+    dated: tuple[int, ...]
+    share: float
+
+
 def recall(
     view: View,
     text: str,
@@ -80,79 +101,133 @@ def recall(
     limit: int,
     now: datetime,
     strict: bool,
-    weighting: Weighting,
-) -> tuple[Recollection, tuple[str, ...]]:
-    """Return what comes to mind, and the ids of all that was considered; without any text or vector the newest that fits."""
-    cue = query(text[:MOST_SIGNS])
-    cue = Query(cue.words[:MOST_WORDS], cue.language)
-    named = Cue(text, tuple(word.text for word in cue.words))
+    weighting: Weighting | Published,
+    authors: Mapping[str, float],
+    more: tuple[str, ...] = (),
+) -> tuple[Recollection, Callable[[], tuple[Candidate, ...]]]:
+    """Return what comes to mind, and what tells of all that was looked at; without any text or vector the newest that fits.
+
+    `now` is in the zone of whoever asks; `more` are words that an expansion added.
+    """
+    sought = query(" ".join((text[:MOST_SIGNS], *more)))
+    sought = Query(sought.words[:MOST_WORDS], sought.language)
+    cue = replace(understand(text[:MOST_SIGNS], now, now.tzinfo or UTC, sought), text=text, more=more)
     # Any number of questions may be asked of one moment: what orders memories within a commit tells these apart by chance.
     id = f"r-{space_mark(view.space)}-{new_tail(now, random.getrandbits(20))}"
-    if not text.strip() and meaning is None:
-        return Recollection(id, named, _newest(view, where, limit, now), "none", 0.0, _arms(None, view, where)), ()
-    wide = max(limit, WIDE)
-    by_words = words.look(view, cue, where, wide, now) if cue.words else {}
-    share = _share(text, meaning, weighting)
+    if not cue.text.strip() and meaning is None:
+        return Recollection(id, cue, _newest(view, where, limit, now), "none", 0.0, _arms(None, view, where, cue)), tuple
+    found = _find(view, sought, cue, meaning, where, limit, now)
+    arms = _arms(meaning if found.share else None, view, where, cue)
+    if isinstance(weighting, Published):
+        scored = weighting.rank(cue.text, _described(view, cue, found, where), now, where.scope.channel, cue.more)
+        ranked = [_as_ranked(one, now) for one in scored]
+    else:
+        ranked = _ranked(view, sought, cue, found, where, limit, now, weighting, authors)
+    best = ranked[:limit]
+    memories = view.fetch([one.outline.key for one in best], where.at)
+    had = words.matched(sought, memories)
+    sure = [
+        gate.certainty(len(matched) / max(1, len(sought.words)), _likeness(found, one, meaning))
+        for one, matched in zip(best, had, strict=True)
+    ]
+    certainty = max(sure[:3], default=0.0)
+    if isinstance(weighting, Published):
+        scores, passes = [one.score for one in best], [one.passes for one in scored[:limit]]
+        certainty = published.certainty(scored) if weighting.is_kenobot else certainty
+    else:
+        top = max((one.score for one in best), default=0.0)
+        scores = [min(1.0, certainty * max(0.0, one.score) / top) if top > 0 else 0.0 for one in best]
+        passes = [own > gate.STRICT for own in sure]
+    places = _places(found, ranked)
+    hits = tuple(
+        Hit(memory, score, one.holds, memory.source.place, _why(one, places, matched))
+        for one, memory, matched, score, is_sure in zip(best, memories, had, scores, passes, strict=True)
+        if is_sure or not strict
+    )
+    certainty = certainty if hits else 0.0
+    return Recollection(id, cue, hits, gate.confidence(certainty), certainty, arms), partial(_candidates, ranked, places, sure)
+
+
+def _find(view: View, sought: Query, cue: Cue, meaning: Meaning | None, where: Where, limit: int, now: datetime) -> Found:
+    by_words = words.look(view, sought, where, max(limit, WIDE), now) if sought.words else {}
+    dated = _dated(view, where, cue.time, limit)
+    share = _share(cue.text, meaning)
     near = Near([])
     if meaning is not None and share:
+        also = [*by_words, *dated]
         try:
-            near = view.search_vectors(meaning.vector, meaning.model, "turn", where, max(limit, WIDER), list(by_words))
+            near = view.search_vectors(meaning.vector, meaning.model, where, max(limit, WIDER), also)
         except BadInput as exc:  # the embedder makes vectors of another length than those kept under its name
             log.warning("recall goes on by words alone: %s", exc)
             share = 0.0
-    by_meaning = {match.key: match.score for match in near.matches}
-    found = fuse.fuse(by_words, by_meaning, near.lowest, weighting, share)
-    head = list(found.base)[: max(3 * limit, HEAD)]
-    beside = fuse.beside(view.around(head, where), found.base)
-    outlines = view.outlines(list(dict.fromkeys((*head, *beside))))
-    asked = Asked(now, where.scope.channel, *_named(text[:MOST_SIGNS], outlines))
-    ranked = fuse.rank(found, outlines, beside, asked, weighting)
-    near_by = {one.outline.key: one.neighbours for one in ranked if one.neighbours}
-    places = _places(by_words), _places(by_meaning), _places(near_by)
-    arms = _arms(meaning if share else None, view, where)
-    found_now = _gated(view, id, named, cue, ranked, places, by_meaning, meaning, where, limit, strict, arms)
-    return found_now, tuple(one.outline.id for one in ranked)
+    return Found(by_words, {match.key: match.score for match in near.matches}, near.lowest, dated, share)
 
 
-def _gated(
+def _dated(view: View, where: Where, time: tuple[datetime, datetime] | None, limit: int) -> tuple[int, ...]:
+    """Return the newest of what is dated in a time; no hard cut, so nothing where one is asked for."""
+    if time is None or where.between is not None:
+        return ()
+    return tuple(match.key for match in view.newest(replace(where, between=time), max(limit, WIDE)))
+
+
+def _ranked(
     view: View,
-    id: str,
-    named: Cue,
-    cue: Query,
-    ranked: list[Ranked],
-    places: tuple[dict[int, int], dict[int, int], dict[int, int]],
-    by_meaning: dict[int, float],
-    meaning: Meaning | None,
+    sought: Query,
+    cue: Cue,
+    found: Found,
     where: Where,
     limit: int,
-    strict: bool,
-    arms: dict[str, str],
-) -> Recollection:
-    """Fetch the best, tell how sure they make us, and leave out the weak if asked to."""
-    best = ranked[:limit]
-    memories = view.fetch([one.outline.key for one in best], where.at)
-    had = words.matched(cue, memories)
-    shares = [len(matched) / max(1, len(cue.words)) for matched in had]
-    alike = [
-        gate.likeness(by_meaning[one.outline.key], meaning.scale) if meaning and one.outline.key in by_meaning else None
-        for one in best
+    now: datetime,
+    weighting: Weighting,
+    authors: Mapping[str, float],
+) -> list[Ranked]:
+    """Rank by the weights: the best are looked at among the turns around them, and the best of all those in full."""
+    wanted, pending = max(3 * limit, HEAD), found.words.keys() - found.meaning.keys()
+    fused = fuse.fuse(found.words, found.meaning, found.lowest, weighting, found.share, pending)
+    head = [*dict.fromkeys((*list(fused.base)[:wanted], *found.dated))]
+    around = view.around(head, where, words.REACH)
+    runs = [[*reversed(around[key].before), key, *around[key].after] if key in around else [key] for key in head]
+    texts = view.texts([*dict.fromkeys(chain.from_iterable(runs))])
+    said = words.reached(view, sought, where, found.words, runs, texts)
+    fused = fuse.fuse(said, found.meaning, found.lowest, weighting, found.share, pending)
+    beside = fuse.beside(runs, fused.base)
+    first = sorted(said, key=lambda key: -fused.base[key] - weighting.neighbours * beside.get(key, 0.0))[:wanted]
+    outlines = view.outlines([*dict.fromkeys((*first, *found.dated))])
+    asked = Asked(now, where.scope.channel, cue.time, *_named(cue.text[:MOST_SIGNS], outlines), authors)
+    return fuse.rank(fused, outlines, beside, texts, asked, weighting)
+
+
+def _described(view: View, cue: Cue, found: Found, where: Where) -> list[published.Candidate]:
+    """Return what a published ranking looks at: everything found, with its text."""
+    keys = list(dict.fromkeys((*found.words, *found.meaning, *found.dated)))
+    dated = set(found.dated)
+    return [
+        published.Candidate(outline, published.judged_text(memory), found.meaning.get(outline.key), float(outline.key in dated))
+        for outline, memory in zip(view.outlines(keys), view.fetch(keys, where.at), strict=True)
     ]
-    sure = [gate.certainty(share, close) for share, close in zip(shares, alike, strict=True)]
-    certainty = max(sure[:3], default=0.0)
-    top = max((one.score for one in best), default=0.0)
-    hits = []
-    for one, memory, matched, own in zip(best, memories, had, sure, strict=True):
-        if strict and own <= gate.STRICT:
-            continue
-        score = min(1.0, certainty * max(0.0, one.score) / top) if top > 0 else 0.0
-        why = Why(
-            _arm(places[0], one, one.words), _arm(places[1], one, one.meaning), None, _arm(places[2], one, one.neighbours),
-            matched, {name: round(value, 4) for name, value in one.boosts.items() if value},
-        )  # fmt: skip
-        hits.append(Hit(memory, score, one.holds, memory.source.place, why))
-    if not hits:
-        certainty = 0.0
-    return Recollection(id, named, tuple(hits), gate.confidence(certainty), certainty, arms)
+
+
+def _as_ranked(one: published.Scored, now: datetime) -> Ranked:
+    outline = one.candidate.outline
+    boosts = {name: value for name, value in one.parts.items() if name not in WAYS}
+    share = min(1.0, one.words / published.HIGH) if one.words > 1 else one.words
+    time = one.candidate.time or None
+    return Ranked(outline, share or None, one.meaning, time, None, one.score, fuse.holds(outline, now), boosts)
+
+
+def _likeness(found: Found, one: Ranked, meaning: Meaning | None) -> float | None:
+    cosine = found.meaning.get(one.outline.key)
+    return None if cosine is None or meaning is None else gate.likeness(cosine, meaning.scale)
+
+
+def _candidates(ranked: list[Ranked], places: Places, sure: list[float]) -> tuple[Candidate, ...]:
+    return tuple(
+        Candidate(
+            one.outline.id, one.outline.version, place, one.score, _why(one, places), one.holds,
+            sure[place - 1] if place <= len(sure) else None,
+        )
+        for place, one in enumerate(ranked, 1)
+    )  # fmt: skip
 
 
 def _newest(view: View, where: Where, limit: int, now: datetime) -> tuple[Hit, ...]:
@@ -163,43 +238,55 @@ def _newest(view: View, where: Where, limit: int, now: datetime) -> tuple[Hit, .
     )
 
 
-def _arms(meaning: Meaning | None, view: View, where: Where) -> dict[str, str]:
+def _arms(meaning: Meaning | None, view: View, where: Where, cue: Cue) -> dict[str, str]:
     is_pending = meaning is not None and view.lacks(meaning.model, where)
     return {
         "words": "on",
         "meaning": "off" if meaning is None else "pending" if is_pending else "on",
-        "time": "off",
+        "time": "off" if cue.time is None else "on",
         "neighbours": "on",
     }
 
 
-def _share(text: str, meaning: Meaning | None, weighting: Weighting) -> float:
+def _share(text: str, meaning: Meaning | None) -> float:
     """Return what of the weight of meaning applies to a question in this language; in a script it never saw, noise is all."""
     if meaning is None:
         return 0.0
     if meaning.languages is None or not text.strip():
         return 1.0
     language = language_of(text)
-    return 1.0 if language in meaning.languages else 0.0 if language in UNSPACED else weighting.foreign
+    return 1.0 if language in meaning.languages else 0.0 if language in UNSPACED else FOREIGN
 
 
 def _named(text: str, outlines: Sequence[Outline]) -> tuple[str | None, str | None]:
     """Return the one speaker whom a question names, else the role of who asks about themselves in a chat with an assistant."""
     said = words_of(text)
-    speakers = {outline.speaker for outline in outlines if outline.speaker and outline.speaker != outline.role}
+    speakers = {outline.speaker for outline in outlines if outline.speaker and outline.speaker not in ROLES}
     folded = text.casefold()
     # Taking names apart takes time: first whether a part of one is in the question at all.
     likely = (one for one in speakers if any(part in folded for part in one.casefold().split()))
     named = [speaker for speaker in likely if not words_of(speaker).isdisjoint(said)]
     if len(named) == 1:
         return named[0], None
-    roles = {outline.role for outline in outlines}
-    return None, "user" if "assistant" in roles and _FIRST_PERSON.search(text) else None
+    is_chat = any("assistant" in (outline.role, outline.speaker) for outline in outlines)
+    return None, "user" if is_chat and _FIRST_PERSON.search(text) else None
 
 
-def _places(scores: dict[int, float]) -> dict[int, int]:
-    return {key: place for place, key in enumerate(sorted(scores, key=scores.__getitem__, reverse=True), 1)}
+def _places(found: Found, ranked: Sequence[Ranked]) -> Places:
+    """Return where each way of looking put what it found."""
+    scores = {"words": found.words, "meaning": found.meaning} | {
+        way: {one.outline.key: score for one in ranked if (score := getattr(one, way))} for way in ("time", "neighbours")
+    }
+    return {
+        way: {key: place for place, key in enumerate(sorted(had, key=had.__getitem__, reverse=True), 1)}
+        for way, had in scores.items()
+    }
 
 
-def _arm(places: dict[int, int], one: Ranked, score: float | None) -> Arm | None:
-    return None if score is None or one.outline.key not in places else Arm(places[one.outline.key], score)
+def _why(one: Ranked, places: Places, matched: tuple[str, ...] = ()) -> Why:
+    arms = {
+        way: Arm(places[way][one.outline.key], score)
+        for way in WAYS
+        if (score := getattr(one, way)) is not None and one.outline.key in places[way]
+    }
+    return Why(**arms, matched=matched, boosts={name: round(value, 4) for name, value in one.boosts.items() if value})

@@ -2,40 +2,100 @@
 
 The store keeps texts verbatim; here, on the way into a prompt, characters that nobody sees are dropped, line ends become ⏎,
 and whatever could be taken for one of our tags, a chat template's token, a code fence or the marker around memories loses the
-character that makes it one. Look-alikes count: a full-width `＜` is a `<`, and so is `&lt;`. All else stands as it was said.
+character that makes it one. It is looked for in the text as a careless reader takes it: a full-width `＜` is a `<`, and so are
+`&lt;`, `&amp;lt;` and a `<` under an accent; a Cyrillic `о` is an `o`. All else stands as it was said.
 """
 
 from __future__ import annotations
 
-import html
 import re
 import unicodedata
+from collections.abc import Iterator, Sequence, Set
 from datetime import UTC, datetime, tzinfo
+from html import unescape
+from html.entities import html5
 
 from reverie.memory.language import is_unseen
 from reverie.memory.trace import Memory
 
+_LINE_END = "⏎"
+_BREAKS = frozenset("\t\n\v\f\r\x1c\x1d\x1e\x85\u2028\u2029")
 _LINE_ENDS = re.compile("\r\n|[\n\r\v\f\x85\u2028\u2029]")
-_PIECE = re.compile(r"&(?:#x[0-9a-f]{1,8}|#[0-9]{1,8}|[a-z]{2,12}\b);?|.", re.IGNORECASE | re.DOTALL)
-_TAGS = "memory|chat-memory|working-memory|chat-context|think|thinking|system|user|assistant|tool|human|instructions?|bos|eos"
-_READS_AS_MORE = re.compile(
-    rf"(?P<angle><)(?=[\s/<]*(?:(?:{_TAGS})\b|s\s*>|\||\w+_of_\w+|im_\w+|sys\b))"
-    r"|(?P<square>\[)(?=[\s/]*(?:memory|unverified|inst\b|system|tool_|available_tools))"
-    r"|(?P<fence>`(?=``)|~(?=~~)|(?<=``)`|(?<=~~)~|(?<=`)`(?=`)|(?<=~)~(?=~))",
-    re.IGNORECASE,
+_ENTITY = re.compile(r"&(?:#[xX][0-9a-fA-F]+;?|#[0-9]+;?|[0-9a-zA-Z]{2,32};?)")
+_NESTED = 8  # times that `&amp;amp;lt;` is looked into
+
+# Names that mean something between angles or in square brackets: our tags, and the tokens of the templates that models know.
+_OURS = r"(?:(?:chat|working)[\W_]{0,3})?memory|chat[\W_]{0,3}context"
+_ANGLED = (
+    r"think(?:ing)?|system|user|assistant|human|instructions?|prompt"
+    r"|tools?|tool_\w*|functions?|function_\w*|invoke|parameters?|sys|bos|eos|[a-z]+_of_\w*|im_\w*|\w+_token|fim_\w*|extra_id_\w*"
+    r"|reserved_\w*|special_\w*|tokens_\w*|file_sep|repo_name|seed:"
 )
-_HARMLESS = {"angle": "(", "square": "(", "fence": "'"}
-_SELECTORS = frozenset("\ufe0e\ufe0f")  # they choose how an emoji looks, and could split a tag's name
-_LOOKS_LIKE = dict.fromkeys("‹〈❮⟨❬˂ᐸ", "<") | dict.fromkeys("〔⟦❲", "[") | {"ˋ": "`", "∼": "~"}
+_SQUARED = r"inst|system\w*|available_tools|tool_\w*|call_id|control_\w*|unused_\w*"
+_ALONE = "s|pad|unk|mask|sop|eop|eoh|eoa|eot|pre|suf|mid|cls|sep|gmask|smask|bos|eos|think|args|img|prefix|suffix|middle"
+_HEADED = "instructions?|response|system|human|user|assistant|input"
+_MEANS = {
+    "<": re.compile(rf"{_OURS}|(?:{_ANGLED})\b|(?:{_ALONE})\s*>|\|", re.IGNORECASE),
+    "[": re.compile(rf"memory|unverified|(?:{_SQUARED})\b|(?:{_ALONE})\s*\]|\|\w+\||e~\[", re.IGNORECASE),
+}
+# Runs are looked at whole: a look ahead from each character of a long one would take time quadratic in its length.
+_SUSPECT = re.compile(
+    r"(?P<opens>[<\[][\s/\\<\[]*)|`{3,}|~{3,}|\](?=~!?b[\[\]])" rf"|\#\#\#(?=\s*(?:{_HEADED})\s*:)", re.IGNORECASE
+)
+_HARMLESS = {"<": "(", "[": "(", "]": ")", "#": "'", "`": "'", "~": "'"}
+# What chooses how an emoji looks could also split a name, or spell a hidden text: it stays behind a sign that has two looks.
+_SELECTORS = frozenset("\ufe0e\ufe0f")
+_STRAY_SELECTOR = re.compile("(?<![#*0-9\xa9\xae\u203c-\u3299\U0001f000-\U0001faff])[\ufe0e\ufe0f]")
+_LOOKS_LIKE = (
+    dict.fromkeys("‹〈❮⟨❬˂ᐸ", "<") | dict.fromkeys("【〔〖〘〚⟦❲⁅⦋⦍⦏", "[") | dict.fromkeys("】〕〗〙〛⟧❳⁆⦌⦎⦐", "]")
+    | dict.fromkeys("ˋ‵", "`") | dict.fromkeys("∼˷", "~") | dict.fromkeys("∣ǀ│┃", "|") | dict.fromkeys("∕⁄⧸╱", "/")
+    | dict.fromkeys("‐‑‒–—―−⁃", "-") | {_LINE_END: " ", "▁": "_", "♯": "#", "ı": "i"}
+    | dict(zip("аеорсухіѕјԁһтмкнгвѵ" "οαειρυτκμν" "ᴍᴇᴏʀʏɪɴᴛ", "aeopcyxisjdhtmkhrbv" "oaeiputkmv" "meoryint", strict=True))
+)  # fmt: skip
+
+
+class _Seen(dict[int, str | None]):
+    """What is shown of each character: itself, or nothing where nobody would see it."""
+
+    def __missing__(self, code: int) -> str | None:
+        sign = chr(code)
+        hidden = unicodedata.category(sign) in ("Cc", "Cf", "Cs", "Zl", "Zp") or is_unseen(sign)
+        hidden = hidden or sign == "\u2800" or code == 0x2065 or code in _IGNORED
+        self[code] = kept = sign if sign in _SELECTORS or sign == "\t" or not hidden else None
+        return kept
+
+
+class _Read(dict[str, str]):
+    """How a careless reader takes each character: without accents and dress, a look-alike for what it looks like."""
+
+    def __missing__(self, sign: str) -> str:
+        signs = unicodedata.normalize("NFKD", _LOOKS_LIKE.get(sign, sign))
+        plain = (_LOOKS_LIKE.get(one) or _LOOKS_LIKE.get(one.casefold()) or one for one in signs)
+        self[sign] = read = "".join(one for one in plain if one in _BREAKS or _is_read(one))
+        return read
+
+
+def _is_read(sign: str) -> bool:
+    return _SEEN[ord(sign)] is not None and unicodedata.category(sign)[0] not in "MC"
+
+
+_IGNORED = frozenset((*range(0xFFF0, 0xFFF9), *range(0xE0000, 0xE1000)))
+_SEEN, _READ = _Seen(), _Read()
 
 
 def shown(text: str) -> str:
     """Return a text as one harmless line."""
-    seen = "".join(filter(_is_seen, _LINE_ENDS.sub("⏎", text)))
-    read, places = (seen, range(len(seen))) if seen.isascii() and "&" not in seen else _as_read(seen)
-    signs = list(seen)
-    for found in _READS_AS_MORE.finditer(read):
-        signs[places[found.start()]] = _HARMLESS[str(found.lastgroup)]
+    if not text.isprintable():
+        text = _LINE_ENDS.sub(_LINE_END, text).translate(_SEEN)
+    if not text.isascii():
+        text = _STRAY_SELECTOR.sub("", text.translate(_SEEN))
+    signs = list(text)
+    for read, places in _readings(text):
+        for found in _SUSPECT.finditer(read):
+            opens = found["opens"]
+            if opens is None or _MEANS["<" if opens.rfind("<") > opens.rfind("[") else "["].match(read, found.end()):
+                for at in range(*found.span()):
+                    signs[places[at]] = _HARMLESS.get(read[at], signs[places[at]])
     return "".join(signs)
 
 
@@ -47,30 +107,63 @@ def local(at: datetime, zone: tzinfo) -> datetime:
         return at
 
 
+def when_of(memory: Memory) -> datetime:
+    """Return the moment a memory is dated by."""
+    return memory.happened_at or memory.valid_from or memory.recorded_at
+
+
 def line_of(memory: Memory, zone: tzinfo = UTC) -> str:
-    """Return a memory as one line: date · speaker · "text"."""
-    when = local(memory.happened_at or memory.valid_from or memory.recorded_at, zone)
-    who = memory.speaker or memory.subject
-    said = shown(f"{memory.title}: {memory.text}" if memory.title else memory.text)
-    return " · ".join((f"{when:%Y-%m-%d}", *((shown(who),) if who else ()), f'"{said}"'))
+    """Return a memory as one line: date · speaker · "text"; else whom it is about, who told it, or what kind it is of."""
+    who = memory.speaker or (memory.subject or "").strip("_") or memory.origin.person or memory.kind
+    return noted(when_of(memory), who, f"{memory.title}: {memory.text}" if memory.title else memory.text, zone)
 
 
-def _is_seen(sign: str) -> bool:
-    if sign.isascii():
-        return (sign >= " " and sign != "\x7f") or sign == "\t"
-    if sign in _SELECTORS:
-        return True
-    return unicodedata.category(sign) not in ("Cc", "Cf", "Cs", "Zl", "Zp") and not is_unseen(sign) and sign != "\u2800"
+def noted(at: datetime, who: str, text: str, zone: tzinfo = UTC) -> str:
+    """Return what somebody said as one line."""
+    return f'{local(at, zone):%Y-%m-%d} · {shown(who)} · "{shown(text.strip())}"'
 
 
-def _as_read(text: str) -> tuple[str, list[int]]:
-    """Return a text as a careless reader takes it, entities and look-alikes resolved, and where each character stands in it."""
-    read: list[str] = []
-    places: list[int] = []
-    for piece in _PIECE.finditer(text):
-        for sign in html.unescape(piece[0]) if len(piece[0]) > 1 else piece[0]:
-            if sign not in _SELECTORS and _is_seen(sign):
-                plain = _LOOKS_LIKE.get(sign) or unicodedata.normalize("NFKC", sign)
-                read += plain
-                places += [piece.start()] * len(plain)
-    return "".join(read), places
+def _readings(text: str) -> Iterator[tuple[str, Sequence[int]]]:
+    """Yield a text as careless readers take it, entities and look-alikes resolved, and where each character stands in it."""
+    for dropped in (frozenset(), _BREAKS):  # some take a break for a space, others for nothing
+        read, places = _plainly(text, range(len(text)), dropped)
+        is_plain = "&" not in read and _BREAKS.isdisjoint(text)
+        for _ in range(_NESTED):
+            if "&" not in read:
+                break
+            before = read
+            read, places = _plainly(*_unescaped(read, places), dropped)
+            if read == before:
+                break
+        yield read, places
+        if is_plain:
+            break
+
+
+def _plainly(text: str, places: Sequence[int], dropped: Set[str]) -> tuple[str, Sequence[int]]:
+    if text.isascii() and dropped.isdisjoint(text):
+        return text, places
+    read = ["" if sign in dropped else _READ[sign] for sign in text]
+    return "".join(read), [place for place, signs in zip(places, read, strict=True) for _ in signs]
+
+
+def _unescaped(text: str, places: Sequence[int]) -> tuple[str, Sequence[int]]:
+    signs: list[str] = []
+    where: list[int] = []
+    done = 0
+    for found in _ENTITY.finditer(text):
+        end = found.end() if found[0][1] == "#" else found.start() + 1 + _named(found[0][1:])
+        if end == found.start() + 1:
+            continue
+        signs += text[done : found.start()]
+        where += places[done : found.start()]
+        meant = unescape(text[found.start() : end])
+        signs += meant
+        where += [places[found.start()]] * len(meant)
+        done = end
+    return "".join((*signs, text[done:])), [*where, *places[done:]]
+
+
+def _named(text: str) -> int:
+    """Return how much of a text is the name of an entity; those of old need no semicolon."""
+    return next((end for end in range(len(text), 1, -1) if text[:end] in html5), 0)

@@ -10,8 +10,9 @@ A store keeps spaces apart completely; nothing done in one changes an answer giv
 - **refusal of what was erased**: `Draft.add` raises `Erased` for a text, message or id that was erased here;
 - **erase**: afterwards no entry of `PLACES` holds the text, in this process or, from its next call, in any other.
 
-Vectors are kept per version, model and grain; a search never mixes models. A vector goes with the last version whose text
-it carries. Session state is a keyed store beside the commits. The contract suite in tests/contracts runs on every store.
+Vectors are kept per version, part and model; a search never mixes models. A vector goes with the first version whose text it
+carries, and what it was of lacks one then. Session state is a keyed store beside the commits. The contract suite in
+tests/contracts runs on every store.
 """
 
 from __future__ import annotations
@@ -26,7 +27,6 @@ from itertools import chain, combinations
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from reverie.errors import BadInput, Erased
-from reverie.memory import check
 from reverie.memory.language import Query, fold, query_words, telling
 from reverie.memory.scope import Scope, visible, within
 from reverie.memory.trace import Commit, Memory, Sighting, upsert_key
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float32]
 
-GRAINS = ("turn", "window")
 OWNER = "*"  # in place of readers: who sees all
 NAMELESS = "someone"  # whose commits those of an erased person become
 
@@ -96,6 +95,14 @@ class Near:
     lowest: float = 0.0
 
 
+class Beside(NamedTuple):
+    """What stands before and after a turn, and which other versions went into its vector; None where it has no vector."""
+
+    before: Memory | None
+    after: Memory | None
+    uses: frozenset[tuple[str, int]] | None
+
+
 class Outline(NamedTuple):
     """What ranking looks at of a version, without its text."""
 
@@ -110,19 +117,31 @@ class Outline(NamedTuple):
     trust: str
     confidence: float
     at: datetime
+    valid_from: datetime | None
     valid_until: datetime | None
+
+
+class Around(NamedTuple):
+    """The turns before and after one, the nearest first."""
+
+    before: tuple[int, ...]
+    after: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Vector:
-    """A vector to keep, of a whole text or of one part of it; `uses` names the other versions whose text went into it."""
+    """A vector to keep, of a whole text or of one part of it.
+
+    `between` is that of the same text between its neighbours: one vector is kept for both, whose cosine is the mean of
+    theirs. `uses` names the other versions whose text went into it.
+    """
 
     id: str
     version: int
-    grain: str
     values: Sequence[float] | Floats
     part: int = 0
     uses: tuple[tuple[str, int], ...] = ()
+    between: Sequence[float] | Floats | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +167,11 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class Recalled:
-    """A recall as it is kept for `why`: who asked what and when, which memories were looked at, and the numbers as JSON."""
+    """A recall as it is kept for `why`: who asked what and when, which memories were looked at, and the numbers as JSON.
+
+    `names` are what the question was narrowed or widened by: tags, a subject, a session, further words; `ranked` holds the
+    numbers of every candidate.
+    """
 
     id: str
     scope: Scope
@@ -156,6 +179,8 @@ class Recalled:
     question: str
     ids: tuple[str, ...]
     numbers: str
+    names: tuple[str, ...] = ()
+    ranked: str = "[]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,15 +299,20 @@ class View(Protocol):
         self,
         values: Sequence[float] | Floats,
         model: str,
-        grain: str,
         where: Where,
         limit: int,
         also: Sequence[int] = (),
     ) -> Near:
         """Return the nearest by cosine, exact, then those of `also` that fit; of several parts of a version the best counts."""
 
-    def around(self, keys: Sequence[int], where: Where) -> dict[int, tuple[int | None, int | None]]:
-        """Return for each turn the ones before and after it in its session (else channel), of those `where.scope` may see."""
+    def around(self, keys: Sequence[int], where: Where, reach: int = 1) -> dict[int, Around]:
+        """Return for each turn the `reach` before and after it in its session (else channel), of those that fit."""
+
+    def texts(self, keys: Sequence[int]) -> dict[int, str]:
+        """Return what the full text search looks at of each."""
+
+    def beside(self, turns: Sequence[Memory], model: str) -> list[Beside]:
+        """Return for each active turn the active ones before and after it in its session (else channel), of equal audience."""
 
     def outlines(self, keys: Sequence[int]) -> list[Outline]:
         """Return what ranking looks at, in the order given."""
@@ -362,7 +392,11 @@ class Store(Protocol):
         """Write entries of session state and remove others, together; entries made from older ones are made inside."""
 
     def put_vectors(self, space: str, model: str, vectors: Sequence[Vector]) -> int:
-        """Keep vectors; those of versions that are gone meanwhile are left out. Return how many were kept."""
+        """Keep vectors in place of older ones, together; return how many were kept.
+
+        Those of versions that are gone meanwhile are left out. Where a version that one uses is no longer active, neither it
+        nor an older one is kept: what it was of lacks its vector.
+        """
 
     def drop_vectors(self, space: str, keep: str) -> int:
         """Take away the vectors of every model but `keep`; return how many there were."""
@@ -370,8 +404,11 @@ class Store(Protocol):
     def alone(self, task: str) -> AbstractContextManager[bool]:
         """Tell whether nobody else, here or in another process, is at a task; nobody begins it until the block ends."""
 
-    def keep_recall(self, made: Callable[[], Recalled]) -> None:
-        """Keep a recall for a while, made sooner or later; it is not worth waiting for, and may be lost in a crash."""
+    def keep_recall(self, made: Callable[[], Recalled], since: datetime) -> None:
+        """Keep a recall, made sooner or later, and let go of what was asked at or before `since`.
+
+        It is not worth waiting for, and may be lost in a crash.
+        """
 
     def recalled(self, id: str) -> Recalled | None:
         """Return a kept recall."""
@@ -463,7 +500,8 @@ def asked_from(scope: Scope, recalled: Recalled) -> bool:
 def concerns(erasure: Erasure, texts: Iterable[str], recalled: Recalled) -> bool:
     """Tell whether a kept recall goes with an erasure: it looked at what goes, asked in its words, or was theirs who go."""
     looked_at = not set(erasure.ids).isdisjoint(recalled.ids)
-    return looked_at or repeats(texts, recalled.question) or recalled.scope.person in erasure.people
+    is_theirs = not {recalled.scope.person, *recalled.names}.isdisjoint(erasure.people)
+    return looked_at or is_theirs or repeats(texts, [recalled.question, *recalled.names])
 
 
 def repeats(texts: Iterable[str], value: object) -> bool:
@@ -527,7 +565,8 @@ def asks_for_erased(secret: bytes, view: View, recalled: Recalled, marks: Set[by
     readers = (
         [OWNER] if scope.sees_all else [_readers(one) for one in _wider(scope) if visible(one, scope) or visible(one, alone)]
     )
-    words = [word for word in telling(recalled.question) if any(_mac(secret, "word", who + word) in marks for who in readers)]
+    asked = telling("\n".join((recalled.question, *recalled.names)))
+    words = [word for word in asked if any(_mac(secret, "word", who + word) in marks for who in readers)]
     said_again = view.counts(words, Where(scope, ever=True))[1] if words else {}
     return any(not said_again[word] for word in words)
 
@@ -571,15 +610,27 @@ def refusal(memory: Memory) -> Erased:
 
 
 def check_vectors(vectors: Sequence[Vector]) -> None:
-    """Refuse vectors that could not be compared: another length, an unknown grain, numbers that are none."""
+    """Refuse vectors that could not be compared: another length, numbers that are none."""
     import numpy as np
 
     for vector in vectors:
-        check.one_of(vector.grain, GRAINS, "grain")
         if len(vector.values) != len(vectors[0].values):
             raise BadInput(f"vectors of {len(vectors[0].values)} and {len(vector.values)} numbers in one call; use one model")
         if not np.isfinite(vector.values).all():
             raise BadInput(f"the vector of {vector.id} holds a number that is not finite")
+
+
+def kept_values(vector: Vector, length: int) -> Floats:
+    """Return the numbers that are kept of a vector.
+
+    The mean of two is not scaled back to length 1: that would favour texts whose neighbours speak of other things.
+    """
+    import numpy as np
+
+    alone = unit(vector.values, length)
+    if vector.between is None:
+        return alone
+    return np.asarray((alone + unit(vector.between, length)) / 2, np.float32)
 
 
 def unit(values: Sequence[float] | Floats, length: int | None) -> Floats:

@@ -27,7 +27,9 @@ from reverie.memory.working import State
 from reverie.store.base import (
     NAMELESS,
     PLACES,
+    Around,
     Bars,
+    Beside,
     Dump,
     Entries,
     Erasure,
@@ -50,6 +52,7 @@ from reverie.store.base import (
     concerns,
     fits,
     indexed_text,
+    kept_values,
     key_of,
     person_tombstone,
     refusal,
@@ -276,12 +279,11 @@ class InMemoryView:
         self,
         values: Sequence[float] | Floats,
         model: str,
-        grain: str,
         where: Where,
         limit: int,
         also: Sequence[int] = (),
     ) -> Near:
-        kept = [vector for vector in self._kept.vectors if vector.model == model and vector.vector.grain == grain]
+        kept = [vector for vector in self._kept.vectors if vector.model == model]
         sought = unit(values, self._kept.models.get(model))
         keys = {(r.memory.id, r.memory.version): key for key, r in self._fitting(where)}
         best: dict[int, float] = {}
@@ -293,33 +295,54 @@ class InMemoryView:
         others = [pair for pair in ranked[limit:] if pair[0] in also]
         return Near([Match(key, score) for key, score in ranked[:limit] + others], min(best.values(), default=0.0))
 
-    def around(self, keys: Sequence[int], where: Where) -> dict[int, tuple[int | None, int | None]]:
+    def around(self, keys: Sequence[int], where: Where, reach: int = 1) -> dict[int, Around]:
         streams: dict[tuple[str | None, str | None], list[tuple[datetime, int]]] = {}
-        for key, record in self._fitting(Where(where.scope, ("turn",), at=where.at)):
+        for key, record in self._fitting(replace(where, retired=False, ever=False)):
             memory = record.memory
             streams.setdefault((memory.origin.channel, memory.origin.session), []).append((_when(memory), key))
-        found: dict[int, tuple[int | None, int | None]] = {}
+        found: dict[int, Around] = {}
         for key in keys:
             memory = self._kept.records[key].memory
             stream = (memory.origin.channel, memory.origin.session)
             if memory.kind == "turn" and stream != (None, None):
                 here, turns = (_when(memory), key), sorted(streams.get(stream, ()))
-                before, after = [turn for turn in turns if turn < here], [turn for turn in turns if turn > here]
-                found[key] = (before[-1][1] if before else None, after[0][1] if after else None)
+                before = [near for at, near in turns if (at, near) < here][::-1]
+                after = [near for at, near in turns if (at, near) > here]
+                found[key] = Around(tuple(before[:reach]), tuple(after[:reach]))
         return found
+
+    def texts(self, keys: Sequence[int]) -> dict[int, str]:
+        return {key: indexed_text(self._kept.records[key].memory) for key in keys}
+
+    def beside(self, turns: Sequence[Memory], model: str) -> list[Beside]:
+        heard: dict[tuple[str | None, str | None, Scope], list[Memory]] = {}
+        for _, record in self._believed(None):
+            memory, origin = record.memory, record.memory.origin
+            if memory.kind == "turn" and (origin.channel, origin.session) != (None, None):
+                heard.setdefault((origin.channel, origin.session, memory.audience), []).append(memory)
+        sides: dict[tuple[str, int], tuple[Memory | None, Memory | None]] = {}
+        for some in heard.values():
+            said = sorted(some, key=_when)
+            for before, one, after in zip((None, *said[:-1]), said, (*said[1:], None), strict=True):
+                sides[_named(one)] = (before, after)
+        uses: dict[tuple[str, int], frozenset[tuple[str, int]]] = {}
+        for kept in self._kept.vectors:
+            if kept.model == model:
+                uses[_named(kept.vector)] = uses.get(_named(kept.vector), frozenset()) | set(kept.vector.uses)
+        return [Beside(*sides.get(_named(turn), (None, None)), uses.get(_named(turn))) for turn in turns]
 
     def outlines(self, keys: Sequence[int]) -> list[Outline]:
         memories = [(key, self._kept.records[key].memory) for key in keys]
         return [
             Outline(
                 key, m.id, m.version, m.kind, m.speaker, m.role, m.origin.channel, m.origin.session, m.trust, m.confidence,
-                _when(m), m.valid_until,
+                _when(m), m.valid_from, m.valid_until,
             )
             for key, m in memories
         ]  # fmt: skip
 
     def without_vectors(self, model: str, limit: int | None) -> list[Memory]:
-        have = {(v.vector.id, v.vector.version) for v in self._kept.vectors if v.model == model and v.vector.grain == "turn"}
+        have = {(v.vector.id, v.vector.version) for v in self._kept.vectors if v.model == model}
         lacking = [r.memory for r in self._kept.records if (r.memory.id, r.memory.version) not in have]
         return lacking[:limit]
 
@@ -354,6 +377,10 @@ class InMemoryView:
 
 def _when(memory: Memory) -> datetime:
     return memory.happened_at or memory.recorded_at
+
+
+def _named(one: Memory | Vector) -> tuple[str, int]:
+    return one.id, one.version
 
 
 def _own(memory: Memory) -> Memory:
@@ -494,15 +521,13 @@ class InMemoryStore:
             length = kept.models.setdefault(model, len(vectors[0].values))
             count = 0
             for vector in vectors:
-                values = unit(vector.values, length)
-                if (vector.id, vector.version) in current and all(current.get(used) for used in vector.uses):
-                    place = (vector.id, vector.version, vector.grain, vector.part)
-                    kept.vectors = [
-                        old
-                        for old in kept.vectors
-                        if old.model != model or (old.vector.id, old.vector.version, old.vector.grain, old.vector.part) != place
-                    ]
-                    kept.vectors.append(_Kept(replace(vector, values=()), model, values))
+                values = kept_values(vector, length)
+                if _named(vector) not in current:
+                    continue
+                place = (model, *_named(vector), vector.part)
+                kept.vectors = [k for k in kept.vectors if (k.model, *_named(k.vector), k.vector.part) != place]
+                if all(current.get(used) for used in vector.uses):
+                    kept.vectors.append(_Kept(replace(vector, values=(), between=None), model, values))
                     count += 1
             self._spaces[space] = kept
             return count
@@ -518,12 +543,12 @@ class InMemoryStore:
                 self._spaces[space] = kept
             return dropped
 
-    def keep_recall(self, made: Callable[[], Recalled]) -> None:
+    def keep_recall(self, made: Callable[[], Recalled], since: datetime) -> None:
         recalled = made()
         with self._lock:
             if not self._asks_for_erased(recalled):
                 self._recalls[recalled.id] = recalled
-            while len(self._recalls) > RECALLS_KEPT:
+            while self._recalls and (len(self._recalls) > RECALLS_KEPT or next(iter(self._recalls.values())).at <= since):
                 del self._recalls[next(iter(self._recalls))]
 
     def _asks_for_erased(self, recalled: Recalled) -> bool:

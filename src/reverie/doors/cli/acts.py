@@ -22,9 +22,9 @@ from reverie.errors import BadInput
 
 DOING = {
     "observe_many": "keeping turns", "load": "importing", "export": "exporting", "backup": "copying", "recover": "recovering",
-    "reindex": "making vectors", "erase": "erasing", "recall": "recalling",
+    "reindex": "making vectors", "erase": "erasing", "recall": "recalling", "why_not": "asking again",
 }  # fmt: skip
-RENAMED = {"session": "in_session"}  # --session is where one asks from
+RENAMED = {"session": "in_session", "recall_id": "recall"}  # --session is where one asks from
 METAVARS = {
     "moment": "TIME", "point": "TIME|COMMIT", "names": "NAME", "object": "JSON", "audience": "person=NAME,channel=NAME",
 }  # fmt: skip
@@ -57,7 +57,7 @@ def own_parameter(argument: Argument) -> inspect.Parameter:
         about["autocompletion"] = lambda: list(argument.choices)
     if argument.first:
         placed = typer.Argument(... if argument.required else None, metavar=argument.name.upper(), **about)
-        return parameter(argument.name, kind, placed)
+        return parameter(RENAMED.get(argument.name, argument.name), kind, placed)
     name = option_name(argument)
     decl = f"--{name}/--no-{name}" if argument.type == "flag" and argument.default else f"--{name}"
     metavar = None if argument.type == "flag" else METAVARS.get(argument.type, argument.type.upper())
@@ -71,8 +71,9 @@ def typed(argument: Argument, value: Any) -> object:
     try:
         if argument.type == "object":
             return json.loads(value)
-        if argument.type in ("number", "share"):
-            return (int if argument.type == "number" else float)(value)
+        if argument.type in ("number", "share", "tokens"):
+            has_point = argument.type == "tokens" and "." in value
+            return (float if argument.type == "share" or has_point else int)(value)
     except ValueError:
         return value
     if argument.type == "audience":
@@ -96,6 +97,7 @@ MORE_EXAMPLES: Mapping[str, tuple[str, ...]] = {
     ),
     "remember": ("cat notes.md | reverie remember - --title notes",),
     "recall": ("reverie recall 'trip to Oaxaca' --since 2026-03-01 --why",),
+    "context": ("reverie context 'where does Ana live?' --profile kenobot --person ana", "reverie context '' --no-retrieval"),
     "update": ("reverie update ID --tag home --expect 2",),
     "forget": ("reverie forget ID --reason 'no longer true'",),
     "erase": ("reverie erase --person ana",),

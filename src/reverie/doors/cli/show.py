@@ -232,8 +232,10 @@ def a_recollection(page: Page, found: Any, reasons: bool = False) -> None:
 
 def an_explanation(page: Page, explanation: Any) -> None:
     """Show a kept recall with its reasons."""
-    page.line(f"{page.when(explanation.at)}  asked {cut(explanation.question, page.full)!r}")
+    _question(page, explanation)
     page.line((f"{explanation.confidence} confidence ({explanation.certainty:.2f})", "bold"))
+    for line in explanation.heads():
+        page.line((cut(line, page.full), "dim"))
     for hit in explanation.hits:
         before: Piece = (f"{hit.rank:>2}. {hit.score:4.2f}  ", "green")
         if hit.memory is None:
@@ -243,7 +245,26 @@ def an_explanation(page: Page, explanation: Any) -> None:
         _reasons(page, hit)
     if not explanation.hits:
         page.line("nothing was found")
+    for line in explanation.tails():
+        page.line((line, "dim"))
     _arms(page, explanation)
+
+
+def an_absence(page: Page, explanation: Any) -> None:
+    """Show where in a kept recall a memory fell out."""
+    _question(page, explanation)
+    fate = explanation.fate
+    if fate.memory is not None:
+        memory_line(page, fate.memory, "  ")
+    page.line((fate.reason, "bold"))
+    if fate.instead is not None:
+        memory_line(page, fate.instead, "  ")
+    for line in fate.bars():
+        page.line(line)
+
+
+def _question(page: Page, explanation: Any) -> None:
+    page.line(f"{page.when(explanation.at)}  asked {cut(explanation.question, page.full)!r}")
 
 
 def _arms(page: Page, found: Any) -> None:
@@ -450,6 +471,7 @@ SHOW: Mapping[str, Callable[[Page, Any], None]] = {
     "recall": a_recollection,
     "context": a_context,
     "why": an_explanation,
+    "why_not": an_absence,
     "get": a_memory,
     "scan": many(_listed, "nothing is kept here"),
     "history": many(_version, "nothing"),

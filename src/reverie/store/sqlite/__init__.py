@@ -131,8 +131,8 @@ class SqliteStore:
             draft.rows("DELETE FROM models WHERE name <> ?", (keep,))
             return dropped
 
-    def keep_recall(self, made: Callable[[], Recalled]) -> None:
-        self._recalls.put(made)
+    def keep_recall(self, made: Callable[[], Recalled], since: datetime) -> None:
+        self._recalls.put(made, since)
 
     def recalled(self, id: str) -> Recalled | None:
         with translated(self.home / "recalls.db"):

@@ -12,9 +12,9 @@ from reverie.memory.language import terms
 from reverie.memory.scope import Scope
 from reverie.memory.trace import MICROSECOND, Memory, Sighting, from_micros, micros, new_tail, stamped
 from reverie.memory.working import State
-from reverie.store.base import Dump, Held, Record, Vector, barred_by, check_vectors, indexed_text, key_of, refusal, unit
+from reverie.store.base import Dump, Held, Record, Vector, barred_by, check_vectors, indexed_text, kept_values, key_of, refusal
 from reverie.store.sqlite.schema import stream_of
-from reverie.store.sqlite.view import Bind, SqliteView, compact, state_key, write_source
+from reverie.store.sqlite.view import Bind, Row, SqliteView, compact, state_key, write_source
 
 if TYPE_CHECKING:
     import apsw
@@ -205,16 +205,17 @@ class SqliteDraft(SqliteView):
         number, length = self.rows("SELECT model, length FROM models WHERE name = ?", (model,))[0]
         count = 0
         for vector in vectors:
-            data = unit(vector.values, length).astype(np.float16).tobytes()
+            data = kept_values(vector, length).astype(np.float16).tobytes()
             v = self._version(vector.id, vector.version)
-            uses = [self._version(id, version, " AND retired_seq IS NULL") for id, version in vector.uses]
-            if v is None or None in uses:
+            if v is None:
                 continue
-            self.drop_vectors("v = ? AND grain = ? AND part = ? AND model = ?", (v, vector.grain, vector.part, number))
-            self.rows(
-                "INSERT INTO vectors(v, grain, part, model, data) VALUES(?, ?, ?, ?, ?)",
-                (v, vector.grain, vector.part, number, data),
-            )
+            uses = [self._version(id, version, " AND retired_seq IS NULL") for id, version in vector.uses]
+            place, its = "v = ? AND part = ? AND model = ?", (v, vector.part, number)
+            if None in uses:
+                self.drop_vectors(place, its)
+                continue
+            self._take_vectors(place, its)  # a cache sees by the new row that the old one is gone
+            self.rows("INSERT INTO vectors(v, part, model, data) VALUES(?, ?, ?, ?)", (*its, data))
             vec = self._connection.last_insert_rowid()
             for used in uses:
                 self.rows("INSERT OR IGNORE INTO vector_uses VALUES(?, ?)", (used, vec))
@@ -232,14 +233,21 @@ class SqliteDraft(SqliteView):
         return found
 
     def drop_vectors(self, condition: str, bind: Sequence[Bind]) -> int:
-        """Take vectors away, so that every cache of them is read again; return how many."""
-        going = self.rows(f"SELECT vec FROM vectors WHERE {condition}", bind)
-        for (vec,) in going:
+        """Take vectors away, so that every cache of them is read again and what stays without is known; return how many."""
+        gone = self._take_vectors(condition, bind)
+        for v, model in gone:
+            added = "SELECT added_seq - 1 FROM versions WHERE v = ?"
+            self.rows(f"UPDATE models SET upto = min(upto, ifnull(({added}), upto)) WHERE model = ?", (v, model))
+        if gone:
+            self.rows("UPDATE meta SET value = value + 1 WHERE name = 'epoch'")
+        return len(gone)
+
+    def _take_vectors(self, condition: str, bind: Sequence[Bind]) -> list[Row]:
+        going = self.rows(f"SELECT vec, v, model FROM vectors WHERE {condition}", bind)
+        for vec, *_ in going:
             self.rows("DELETE FROM vectors WHERE vec = ?", (vec,))
             self.rows("DELETE FROM vector_uses WHERE vec = ?", (vec,))
-        if going:
-            self.rows("UPDATE meta SET value = value + 1 WHERE name = 'epoch'")
-        return len(going)
+        return [(v, model) for _, v, model in going]
 
     def restore(self, dump: Dump) -> bool:
         """Fill an empty file from a dump."""

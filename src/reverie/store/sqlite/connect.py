@@ -47,7 +47,7 @@ class SpaceFile:
         self.space = space
         self.mark = space_mark(space)
         self.lock = threading.RLock()
-        self.caches: dict[tuple[str, str], Cache] = {}
+        self.caches: dict[str, Cache] = {}
         self.scopes: dict[Scope, int] = {}  # numbers of scopes, as of `scopes_epoch`; only for who holds `lock`
         self.scopes_epoch = -1
         self.caches_lock = threading.Lock()  # not `lock`: an erase holds that while it waits for readers to end

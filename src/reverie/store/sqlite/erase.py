@@ -151,11 +151,12 @@ def _take_out(draft: SqliteDraft, erasure: Erasure) -> set[bytes]:
             needles |= _cut(why)
     for person in erasure.people:
         draft.rows("UPDATE commits SET by = ? WHERE by = ?", (NAMELESS, person))
-    draft.drop_vectors(f"v IN ({versions}) OR vec IN (SELECT vec FROM vector_uses WHERE v IN ({versions}))", (tails, tails))
+    gone = json.dumps([v for (v,) in draft.rows(versions, (tails,))])
     for table in ("words_now", "words_past"):
         draft.rows(f"DELETE FROM {table} WHERE rowid IN ({versions})", (tails,))
     draft.rows(f"DELETE FROM texts WHERE v IN ({versions})", (tails,))
     draft.rows(f"DELETE FROM versions WHERE id {chosen}", (tails,))
+    draft.drop_vectors(f"v {chosen} OR vec IN (SELECT vec FROM vector_uses WHERE v {chosen})", (gone, gone))
     needles |= {piece for held in erasure.sightings for piece in _cut(held.sighting.source.quote)}
     sightings = json.dumps([row[0] for held in erasure.sightings for row in _rows_of(draft, held)])
     for condition, bind in ((f"id {chosen}", tails), (f"s {chosen}", sightings)):

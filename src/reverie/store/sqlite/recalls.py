@@ -1,5 +1,7 @@
 """Recalls kept for `why`, in one file beside the spaces: unsynced, bounded, and thrown away if it is damaged.
 
+Words stand in it as they were asked, so that a search of the file finds them; only the numbers of the candidates are packed.
+
 Recall does not wait for it: a thread writes, and lives only while there is something to write. An erase takes out every recall
 that looked at what goes, or asked for it in the same words; one that comes later, asking in words that only the erased had, is
 not kept at all.
@@ -11,8 +13,10 @@ import json
 import logging
 import os
 import threading
+import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +29,7 @@ from reverie.store.base import Erasure, Recalled, concerns
 from reverie.store.sqlite.schema import APPLICATION_ID
 
 KEPT = 10_000
+FORM = 2  # of a row; a file of another one is begun anew
 LINGER_S = 0.5
 BUSY_MS = 2_000
 
@@ -33,8 +38,8 @@ log = logging.getLogger(__name__)
 _TABLE = """
 CREATE TABLE IF NOT EXISTS recalls(
     n INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, mark TEXT NOT NULL, space TEXT NOT NULL, channel TEXT, session TEXT,
-    person TEXT, sees_all INTEGER NOT NULL, at INTEGER NOT NULL, question TEXT NOT NULL, ids TEXT NOT NULL,
-    numbers TEXT NOT NULL);
+    person TEXT, sees_all INTEGER NOT NULL, at INTEGER NOT NULL, question TEXT NOT NULL, names TEXT NOT NULL,
+    ids TEXT NOT NULL, numbers TEXT NOT NULL, ranked BLOB NOT NULL);
 """
 
 
@@ -45,6 +50,7 @@ class Recalls:
         self._path = home / "recalls.db"
         self._erased = erased
         self._waiting: list[Callable[[], Recalled]] = []
+        self._since: datetime | None = None  # what was asked at or before that is let go of
         self._wake = threading.Condition()
         self._worker: threading.Thread | None = None
         # What is written is first looked up in the spaces, which may have to be opened; opening one may call `forget`. So
@@ -53,10 +59,11 @@ class Recalls:
         self._lock = threading.RLock()
         self._connection: apsw.Connection | None = None
 
-    def put(self, made: Callable[[], Recalled]) -> None:
-        """Keep a recall, soon."""
+    def put(self, made: Callable[[], Recalled], since: datetime | None = None) -> None:
+        """Keep a recall, soon, and let go of what was asked at or before `since`."""
         with self._wake:
             self._waiting.append(made)
+            self._since = since
             if self._worker is None:
                 self._worker = threading.Thread(target=self._work, name="reverie-recalls", daemon=True)
                 self._worker.start()
@@ -87,7 +94,7 @@ class Recalls:
         if not self._path.exists():
             return is_clear
         try:
-            kept = self._rows("mark = ?", (space_mark(space),))
+            kept = self._rows("mark = ?", (space_mark(space),), whole=False)
             gone = {one.id for one in kept} if erasure is None else self._erased(kept)
             with self._lock, self._disposable():
                 self._delete([r.id for r in kept if r.id in gone or (erasure and concerns(erasure, texts, r))])
@@ -101,14 +108,14 @@ class Recalls:
         """Write what is waiting; what cannot be written is let go of."""
         with self._flushing:
             with self._wake:
-                waiting, self._waiting = self._waiting, []
+                (waiting, self._waiting), since = (self._waiting, []), self._since
             some = [made() for made in waiting]
             if not some:
                 return
             try:
                 gone = self._erased(some)
                 with self._lock, self._disposable():
-                    self._insert(recalled for recalled in some if recalled.id not in gone)
+                    self._insert((recalled for recalled in some if recalled.id not in gone), since)
                 # Erased between the look and the write, it would stay for ever: whoever erases has looked already.
                 if late := self._erased(some) - gone:
                     with self._lock, self._disposable():
@@ -141,18 +148,24 @@ class Recalls:
                     return
             self.flush()
 
-    def _insert(self, some: Iterable[Recalled]) -> None:
+    def _insert(self, some: Iterable[Recalled], since: datetime | None) -> None:
         rows = [
             (
                 one.id, space_mark(one.scope.space), one.scope.space, one.scope.channel, one.scope.session, one.scope.person,
-                int(one.scope.sees_all), micros(one.at), one.question, json.dumps(one.ids), one.numbers,
+                int(one.scope.sees_all), micros(one.at), one.question, json.dumps(one.names, ensure_ascii=False),
+                json.dumps([id.rpartition("-")[2] for id in one.ids]), one.numbers, zlib.compress(one.ranked.encode()),
             )
             for one in some
+            if since is None or one.at > since
         ]  # fmt: skip
-        columns = "id, mark, space, channel, session, person, sees_all, at, question, ids, numbers"
+        columns = "id, mark, space, channel, session, person, sees_all, at, question, names, ids, numbers, ranked"
         with self._open() as connection:
-            connection.executemany(f"INSERT OR REPLACE INTO recalls({columns}) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
+            connection.executemany(
+                f"INSERT OR REPLACE INTO recalls({columns}) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows
+            )
             connection.execute("DELETE FROM recalls WHERE n <= (SELECT max(n) FROM recalls) - ?", (KEPT,))
+            if since is not None:
+                connection.execute("DELETE FROM recalls WHERE at <= ?", (micros(since),))
 
     def _delete(self, ids: list[str]) -> None:
         if ids:
@@ -169,17 +182,21 @@ class Recalls:
         self.flush()
         return self._rows(condition, bind)
 
-    def _rows(self, condition: str, bind: tuple[Any, ...]) -> list[Recalled]:
-        columns = "id, space, channel, session, person, sees_all, at, question, ids, numbers"
+    def _rows(self, condition: str, bind: tuple[Any, ...], whole: bool = True) -> list[Recalled]:
+        """Return recalls as kept; not `whole`, without their numbers."""
+        columns = "id, space, channel, session, person, sees_all, at, question, names, mark, ids"
+        numbers = "numbers, ranked" if whole else "'{}', x''"
         with self._lock, self._disposable():
             if self._path.exists():
-                rows: list[Any] = self._open().execute(f"SELECT {columns} FROM recalls WHERE {condition}", bind).fetchall()
+                asked = f"SELECT {columns}, {numbers} FROM recalls WHERE {condition}"
+                rows: list[Any] = self._open().execute(asked, bind).fetchall()
                 return [
                     Recalled(
                         id, Scope(space, channel, session, person, sees_all=bool(sees_all)), from_micros(at), question,
-                        tuple(json.loads(ids)), str(numbers),
+                        tuple(f"m-{mark}-{tail}" for tail in json.loads(ids)), str(numbers), tuple(json.loads(names)),
+                        zlib.decompress(ranked).decode() if ranked else "[]",
                     )
-                    for id, space, channel, session, person, sees_all, at, question, ids, numbers in rows
+                    for id, space, channel, session, person, sees_all, at, question, names, mark, ids, numbers, ranked in rows
                 ]  # fmt: skip
         return []
 
@@ -197,7 +214,9 @@ class Recalls:
         """Throw the file away if it turns out to be damaged: nothing in it is worth a complaint, nor may it stop an erase."""
         try:
             yield
-        except (apsw.CorruptError, apsw.NotADBError, apsw.SQLError, apsw.ConstraintError, ValueError, BadInput) as exc:
+        except (
+            apsw.CorruptError, apsw.NotADBError, apsw.SQLError, apsw.ConstraintError, zlib.error, ValueError, BadInput,
+        ) as exc:  # fmt: skip
             log.warning("%s is damaged and begun anew: %s", self._path, exc)
             self._start_over()
 
@@ -218,7 +237,8 @@ class Recalls:
             connection.pragma("synchronous", "off")
             connection.pragma("secure_delete", True)
             connection.pragma("application_id", APPLICATION_ID)
-            for _ in connection.execute(_TABLE):
+            anew = f"DROP TABLE IF EXISTS recalls; PRAGMA user_version = {FORM};"
+            for _ in connection.execute(_TABLE if connection.pragma("user_version") == FORM else anew + _TABLE):
                 pass
         except BaseException:
             connection.close()

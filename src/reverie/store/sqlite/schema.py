@@ -70,7 +70,22 @@ UPDATE versions SET stream = (SELECT stream_of(channel, session) FROM scopes WHE
 CREATE INDEX versions_stream ON versions(stream, happened) WHERE stream IS NOT NULL;
 """
 
-STEPS: tuple[str, ...] = (_FIRST, _SECOND)
+# One vector does for a short turn and for its window: those of the turn alone are made again, and no other grain is left.
+_THIRD = """
+DROP INDEX vectors_place;
+CREATE TEMP TABLE short AS SELECT v, added_seq FROM versions JOIN texts USING(v)
+    WHERE stream IS NOT NULL AND retired_seq IS NULL AND length(text) <= 100;
+DELETE FROM vectors WHERE grain <> 'turn' OR v IN (SELECT v FROM short);
+DELETE FROM vector_uses WHERE vec NOT IN (SELECT vec FROM vectors);
+UPDATE models SET upto = min(upto, ifnull((SELECT min(added_seq) - 1 FROM short), upto));
+DROP TABLE short;
+ALTER TABLE vectors DROP COLUMN grain;
+CREATE UNIQUE INDEX vectors_place ON vectors(v, part, model);
+CREATE INDEX vector_uses_vec ON vector_uses(vec);
+UPDATE meta SET value = value + 1 WHERE name = 'epoch';
+"""
+
+STEPS: tuple[str, ...] = (_FIRST, _SECOND, _THIRD)
 
 # Which entry of PLACES each table belongs to; the residue test checks that none is missing.
 TABLE_PLACES = {

@@ -1,9 +1,9 @@
 """Exact cosine over a matrix held in memory, kept right when others write or erase.
 
-The matrix of a model and grain is brought up to date at every search, inside the reader's own snapshot: rows are appended
-for vectors added since, marks set for versions retired since, and the whole is read again when the file's epoch says that
-vectors were taken away. Half floats on disk lose nothing that a ranking shows; a product of half floats takes twenty times
-as long, so memory holds full ones.
+The matrix of a model is brought up to date at every search, inside the reader's own snapshot: rows are appended for vectors
+added since, marks set for versions retired since and for rows that a newer one replaces, and the whole is read again when
+the file's epoch says that vectors were taken away. Half floats on disk lose nothing that a ranking shows; a product of half
+floats takes twenty times as long, so memory holds full ones.
 """
 
 from __future__ import annotations
@@ -23,21 +23,24 @@ if TYPE_CHECKING:
     from reverie.store.base import Floats
 
 NEVER = np.iinfo(np.int64).max
+NOBODY = -1  # of a row that was replaced: no version, and retired before the first commit
 
 
 @dataclass(slots=True)
 class Cache:
-    """The vectors of one space, model and grain."""
+    """The vectors of one space and model."""
 
     length: int
     epoch: int
     last_vec: int = 0
     last_seq: int = 0
     size: int = 0
+    replaced: int = 0
     matrix: Floats = field(default_factory=lambda: np.empty((0, 0), np.float32))
-    columns: NDArray[np.int64] = field(default_factory=lambda: np.empty((5, 0), np.int64))  # v, audience, added, retired, kind
+    columns: NDArray[np.int64] = field(default_factory=lambda: np.empty((6, 0), np.int64))
+    """v, audience, added, retired, kind, part"""
 
-    def refresh(self, connection: apsw.Connection, model: int, grain: str, seq: int) -> None:
+    def refresh(self, connection: apsw.Connection, model: int, seq: int) -> None:
         """Add what came since the last time."""
         if seq > self.last_seq and self.size:
             later: list[Any] = connection.execute(
@@ -50,11 +53,12 @@ class Cache:
                     columns[3, row] = retired[int(columns[0, row])]
                 self.columns = columns
         rows: list[Any] = connection.execute(
-            "SELECT vec, v, audience, added_seq, retired_seq, kind, data FROM vectors JOIN versions USING(v)"
-            " WHERE model = ? AND grain = ? AND vec > ? ORDER BY vec",
-            (model, grain, self.last_vec),
+            "SELECT vec, v, audience, added_seq, retired_seq, kind, part, data FROM vectors JOIN versions USING(v)"
+            " WHERE model = ? AND vec > ? ORDER BY vec",
+            (model, self.last_vec),
         ).fetchall()
         if rows:
+            self._replace({(row[1], row[6]) for row in rows})
             self._append(rows)
             self.last_vec = rows[-1][0]
         self.last_seq = max(self.last_seq, seq)
@@ -63,18 +67,31 @@ class Cache:
         """Return what is there now, safe to read while others refresh."""
         return replace(self)
 
+    def _replace(self, places: set[tuple[int, int]]) -> None:
+        """Mark the rows of these versions and parts as replaced; when they are many, let go of them."""
+        known = np.isin(self.columns[0, : self.size], [v for v, _ in places])
+        old = [row for row in np.flatnonzero(known) if (int(self.columns[0, row]), int(self.columns[5, row])) in places]
+        if not old:
+            return
+        columns = self.columns.copy()  # another thread may be reading the old one
+        columns[0, old] = columns[3, old] = NOBODY
+        self.columns, self.replaced = columns, self.replaced + len(old)
+        if 4 * self.replaced > self.size:
+            left = np.flatnonzero(columns[0, : self.size] != NOBODY)
+            self.matrix, self.columns, self.size, self.replaced = self.matrix[left], columns[:, left], len(left), 0
+
     def _append(self, rows: list[Any]) -> None:
         needed = self.size + len(rows)
         if needed > len(self.matrix):
             room = max(needed, 2 * len(self.matrix) if self.size else needed)
-            matrix, columns = np.empty((room, self.length), np.float32), np.empty((5, room), np.int64)
+            matrix, columns = np.empty((room, self.length), np.float32), np.empty((6, room), np.int64)
             if self.size:
                 matrix[: self.size], columns[:, : self.size] = self.matrix[: self.size], self.columns[:, : self.size]
             self.matrix, self.columns = matrix, columns
         here = slice(self.size, needed)
-        self.matrix[here] = np.frombuffer(b"".join(row[6] for row in rows), np.float16).reshape(len(rows), self.length)
+        self.matrix[here] = np.frombuffer(b"".join(row[7] for row in rows), np.float16).reshape(len(rows), self.length)
         self.columns[:, here] = np.array(
-            [(row[1], row[2], row[3], NEVER if row[4] is None else row[4], KINDS.index(row[5])) for row in rows], np.int64
+            [(*row[1:4], NEVER if row[4] is None else row[4], KINDS.index(row[5]), row[6]) for row in rows], np.int64
         ).T
         self.size = needed
 
@@ -95,7 +112,7 @@ class Cache:
         if not self.size:
             return [], 0.0
         scores = self.matrix[: self.size] @ sought
-        v, audience, added, retired, kind = self.columns[:, : self.size]
+        v, audience, added, retired, kind, _ = self.columns[:, : self.size]
         tests = [] if at is None else [added <= at, retired > at]
         if audiences is not None:
             one = next(iter(audiences)) if len(audiences) == 1 else None

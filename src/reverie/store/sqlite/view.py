@@ -14,7 +14,7 @@ from reverie.memory.language import Query
 from reverie.memory.scope import Scope
 from reverie.memory.trace import Commit, Memory, Sighting, Source, effective_confidence, from_micros, micros
 from reverie.memory.working import State
-from reverie.store.base import Held, Match, Near, Outline, Record, Touched, Where, unit
+from reverie.store.base import Around, Beside, Held, Match, Near, Outline, Record, Touched, Where, searchable, unit
 from reverie.store.sqlite.vectors import Cache
 
 if TYPE_CHECKING:
@@ -328,7 +328,6 @@ class SqliteView:
         self,
         values: Sequence[float] | Floats,
         model: str,
-        grain: str,
         where: Where,
         limit: int,
         also: Sequence[int] = (),
@@ -341,10 +340,10 @@ class SqliteView:
         sought = unit(values, length)
         seq, epoch = self.last_seq(), self.value("SELECT value FROM meta WHERE name = 'epoch'")
         with self._file.caches_lock:
-            cache = self._file.caches.get((model, grain))
+            cache = self._file.caches.get(model)
             if cache is None or cache.epoch < epoch:
-                cache = self._file.caches[model, grain] = Cache(length, epoch)
-            cache.refresh(self._connection, number, grain, seq)
+                cache = self._file.caches[model] = Cache(length, epoch)
+            cache.refresh(self._connection, number, seq)
             cache = cache.frozen()
         seen, who = _seen_by(where.scope, "n")
         audiences = None if where.scope.sees_all else {row[0] for row in self.rows(f"SELECT n FROM scopes WHERE {seen}", who)}
@@ -356,23 +355,55 @@ class SqliteView:
         found, lowest = cache.nearest(sought, at, audiences, where.kinds, allowed, limit, also)
         return Near([Match(v, score) for v, score in found], lowest)
 
-    def around(self, keys: Sequence[int], where: Where) -> dict[int, tuple[int | None, int | None]]:
-        fitting, bind = _fitting(Where(where.scope, at=where.at))
+    def around(self, keys: Sequence[int], where: Where, reach: int = 1) -> dict[int, Around]:
+        fitting, bind = _fitting(replace(where, retired=False, ever=False))
         beside = (
-            "(SELECT m.v FROM versions m WHERE m.stream = c.stream AND (m.happened, m.v) {sign} (c.happened, c.v)"
-            f" AND {fitting} ORDER BY m.happened {{way}}, m.v {{way}} LIMIT 1)"
+            "(SELECT group_concat(v) FROM (SELECT m.v FROM versions m WHERE m.stream = c.stream"
+            " AND (m.happened, m.v) {sign} (c.happened, c.v)"
+            f" AND {fitting} ORDER BY m.happened {{way}}, m.v {{way}} LIMIT {int(reach)}))"
         )
         rows = self.rows(
             f"SELECT c.v, {beside.format(sign='<', way='DESC')}, {beside.format(sign='>', way='ASC')}"
             " FROM json_each(?) asked CROSS JOIN versions c ON c.v = asked.value WHERE c.stream IS NOT NULL",
             (*bind, *bind, json.dumps(list(keys))),
         )
-        return {v: (before, after) for v, before, after in rows}
+        return {v: Around(_numbers(before), _numbers(after)) for v, before, after in rows}
+
+    def texts(self, keys: Sequence[int]) -> dict[int, str]:
+        rows = self.rows(
+            "SELECT t.v, t.speaker, t.title, t.text, t.tags FROM json_each(?) asked CROSS JOIN texts t ON t.v = asked.value",
+            (json.dumps(list(keys)),),
+        )
+        return {v: searchable(speaker, title, text, json.loads(tags) if tags else ()) for v, speaker, title, text, tags in rows}
+
+    def beside(self, turns: Sequence[Memory], model: str) -> list[Beside]:
+        side = (
+            "(SELECT m.v FROM versions m WHERE c.retired_seq IS NULL AND m.retired_seq IS NULL AND m.stream = c.stream"
+            " AND m.audience = c.audience AND (m.happened, m.v) {sign} (c.happened, c.v)"
+            " ORDER BY m.happened {way}, m.v {way} LIMIT 1)"
+        )
+        both = f"{side.format(sign='<', way='DESC')}, {side.format(sign='>', way='ASC')}"
+        rows: list[Row] = []
+        for turn in turns:
+            rows += self.rows(
+                f"SELECT c.v, {both} FROM versions c WHERE c.id = ? AND c.version = ?", (self.tail(turn.id), turn.version)
+            )
+        keys = list({key for _, *sides in rows for key in sides if key is not None})
+        near = dict(zip(keys, self.fetch(keys), strict=True))
+        return [Beside(near.get(before), near.get(after), self._uses(v, model)) for v, before, after in rows]
+
+    def _uses(self, v: int, model: str) -> frozenset[tuple[str, int]] | None:
+        rows = self.rows(
+            "SELECT used.id, used.version FROM vectors x JOIN models USING(model) LEFT JOIN vector_uses u USING(vec)"
+            " LEFT JOIN versions used ON used.v = u.v WHERE x.v = ? AND models.name = ?",
+            (v, model),
+        )
+        return frozenset((self.full("m", id), version) for id, version in rows if id is not None) if rows else None
 
     def outlines(self, keys: Sequence[int]) -> list[Outline]:
         rows = self.rows(
             "SELECT m.v, m.id, m.version, m.kind, t.speaker, t.role, o.channel, o.session, m.trust, m.confidence,"
-            " ifnull(m.happened, c.at), m.valid_until"
+            " ifnull(m.happened, c.at), m.valid_from, m.valid_until"
             " FROM json_each(?) asked CROSS JOIN versions m ON m.v = asked.value JOIN texts t ON t.v = m.v"
             " JOIN scopes o ON o.n = m.origin JOIN commits c ON c.seq = m.added_seq",
             (json.dumps(list(keys)),),
@@ -390,9 +421,10 @@ class SqliteView:
                 trust,
                 sure,
                 from_micros(at),
+                _moment(begin),
                 _moment(end),
             )
-            for v, id, version, kind, speaker, role, channel, session, trust, sure, at, end in rows
+            for v, id, version, kind, speaker, role, channel, session, trust, sure, at, begin, end in rows
         ]
 
     def without_vectors(self, model: str, limit: int | None) -> list[Memory]:
@@ -413,7 +445,7 @@ class SqliteView:
     def _lacking(self, model: str) -> tuple[str, tuple[Bind, ...]]:
         kept = self.rows("SELECT model, upto FROM models WHERE name = ?", (model,))
         number, upto = kept[0] if kept else (-1, 0)
-        have = "SELECT 1 FROM vectors x WHERE x.v = m.v AND x.grain = 'turn' AND x.model = ?"
+        have = "SELECT 1 FROM vectors x WHERE x.v = m.v AND x.model = ?"
         return f"m.added_seq > ? AND NOT EXISTS ({have})", (upto, number)
 
     # sources and state
@@ -600,3 +632,7 @@ def _with(memory: Memory, confidence: float | None, unretired: bool) -> Memory:
 
 def _moment(value: int | None) -> datetime | None:
     return None if value is None else from_micros(value)
+
+
+def _numbers(listed: str | None) -> tuple[int, ...]:
+    return tuple(map(int, listed.split(","))) if listed else ()

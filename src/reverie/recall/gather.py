@@ -1,0 +1,78 @@
+"""Gathering what a context may be made of, beside what a question found: all in one snapshot, within the asker's scope."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from reverie.memory import check, working
+from reverie.memory.trace import KINDS, MICROSECOND, Memory
+from reverie.memory.working import State
+from reverie.recall.explain import Hit, Why
+from reverie.recall.profiles import LORE, Material, Noted, Profile, is_recent
+from reverie.store.base import View, Where
+
+BETWEEN_NEIGHBOURS = 2  # hits that are shown between the turns around them; measured, more of them push evidence out
+ROOMY = 1000  # tokens of a budget that has room for that
+SAME_MOMENT = 500  # turns of a session that an import dates alike, and among which one is looked for
+LASTING = tuple(kind for kind in KINDS if kind != "turn")
+
+
+def gather(view: View, where: Where, profile: Profile, given: Material, room: int) -> Material:
+    """Add what else a context may be made of; what was said a moment ago is the caller's to add."""
+    scope, now = given.scope, given.now
+    if given.is_asked and room >= ROOMY:
+        first = [hit.memory for hit in given.hits[:BETWEEN_NEIGHBOURS]]
+        given = replace(given, beside={memory.id: _beside(view, memory, where) for memory in first})
+    if not given.is_asked:
+        here = replace(where, kinds=("turn",), channel=scope.channel)
+        said = _newest(view, here, profile.said, now) if profile.said else ()
+        given = replace(given, hits=_in_order(view, where, given.hits, now), said=said)
+    if scope.person is not None and profile.known:
+        about = replace(where, kinds=LASTING, subject=scope.person)
+        given = replace(given, known=_newest(view, about, profile.known, now))
+    if wanted := profile.lore if given.is_asked else max(profile.lore, profile.known):
+        given = replace(given, lore=_newest(view, replace(where, kinds=LASTING, subject=LORE), wanted, now))
+    return given if where.at is not None else _held(view, given)
+
+
+def _held(view: View, given: Material) -> Material:
+    """Add what is held for now, which has no past that could be asked for."""
+    place = working.place_of(given.scope)
+    task, chat, pad = (view.state(kind, place) for kind in ("working", "context", "scratchpad"))
+    if task is not None and not working.is_stale(task.updated_at, given.now):
+        given = replace(given, working=working.from_value(task.value, task.updated_at))
+    return replace(given, chat=_noted(chat), scratchpad=_noted(pad))
+
+
+def _noted(state: State | None) -> Noted | None:
+    return None if state is None else Noted(str(state.value["text"]), state.updated_at)
+
+
+def _in_order(view: View, where: Where, newest: Sequence[Hit], now: datetime) -> list[Hit]:
+    """Return the last days whole, then what is known for longer, then what was said longer ago."""
+    days = [hit for hit in newest if is_recent(hit.memory, now)]
+    lasting = _newest(view, replace(where, kinds=LASTING), max(1, len(newest)), now)
+    return list({hit.memory.id: hit for hit in (*days, *lasting, *newest)}.values())
+
+
+def _newest(view: View, where: Where, limit: int, now: datetime) -> list[Hit]:
+    memories = view.fetch([match.key for match in view.newest(where, limit)], where.at)
+    return [
+        Hit(memory, 0.0, memory.valid_until is None or memory.valid_until > now, memory.source.place, Why())
+        for memory in memories
+    ]
+
+
+def _beside(view: View, memory: Memory, where: Where) -> list[Memory]:
+    """Return the turns before and after a turn in its session."""
+    at, origin = memory.happened_at, memory.origin
+    if memory.kind != "turn" or at is None or not (origin.session or origin.channel):
+        return []
+    moment = (at, at + MICROSECOND if at < check.LAST_MOMENT else None)
+    alike = replace(where, kinds=("turn",), session=origin.session, channel=origin.channel, between=moment)
+    keys = [match.key for match in view.newest(alike, SAME_MOMENT)]
+    own = [outline.key for outline in view.outlines(keys) if outline.id == memory.id]
+    near = view.around(own, where)
+    return view.fetch([*near[own[0]].before, *near[own[0]].after] if near else [], where.at)
