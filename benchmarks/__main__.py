@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from typing import Protocol
 
-from benchmarks import engine, recall
+from benchmarks import context, engine, recall, temporal
 
 
 class Benchmark(Protocol):
@@ -22,7 +22,7 @@ class Benchmark(Protocol):
         """Measure, print, and return the exit code."""
 
 
-COMMANDS: dict[str, Benchmark] = {"engine": engine, "recall": recall}
+COMMANDS: dict[str, Benchmark] = {"context": context, "engine": engine, "recall": recall, "temporal": temporal}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

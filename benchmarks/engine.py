@@ -3,13 +3,14 @@
 What is measured, as --only names it, and the sets that come of it (each one JSON object):
   machine      what it ran on
   import       `import reverie` beside a Python that does nothing
+               mcp: the MCP server until it has answered `initialize`, on the processor, beside `import mcp`
   append       observe, durable when it returns, beside a bare durable commit of the same row and terms
   one-space    recall-N: recall by words among N memories, beside the bare full text query; opening; size on disk
                ingest: observe_many, memories a second, beside bare inserts of the same rows and terms
   vectors      vectors-N: exact nearest neighbours among N vectors, beside a matrix product
   hybrid       hybrid-N: recall by words and meaning among N memories in chats of twenty turns, the question's vector given,
-               beside the bare form of the same: a full text query, a matrix product, ten rows fetched by id.
-               Its first recall and its memory are those of a fresh process
+               beside the bare form of the same: a full text query, a matrix product, ten rows fetched by id; and beside
+               recall by words alone in the same space. Its first recall and its memory are those of a fresh process
   embedding    embedding: the packaged model through a mind that embeds in the background, vectors a second, beside the bare
                embedder on as many threads
                observe-meanwhile: observe while a backlog is being embedded, beside observe while nothing is
@@ -45,6 +46,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
+from importlib.util import find_spec
 from multiprocessing import get_context
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -75,16 +77,24 @@ BACKLOG = 64  # memories; less than this is worked off within a second or two
 CHAT = 20  # turns
 STARTED_AT = datetime(2025, 1, 1, tzinfo=UTC)
 ASKED = reverie.Scope("one", "general", "chat-now", "ana")
+INITIALIZE = {
+    "jsonrpc": "2.0", "id": 0, "method": "initialize",
+    "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "benchmarks", "version": "1"}},
+}  # fmt: skip
 PAUSE_S = 0.01, 0.03  # between two turns observed: else they would all meet the same moment of the background's work
 
 APPEND_AT_MOST = 3.0
 RECALL_AT_MOST = 3.0
 HYBRID_AT_MOST = 3.0
+MEANING_AT_MOST = 5.0  # times recall by words alone, among `GROWS_FROM` memories
+GROWTH_AT_MOST = 12.0  # of recall by words and meaning, from `GROWS_FROM` memories to ten times as many
+GROWS_FROM = 10_000
 RECALL_EXTRA_MS = 3.0  # below `RATIO_FROM` memories the query itself takes next to nothing, and only the rest is seen
 RATIO_FROM = 20_000
 AMONG_AT_MOST = 1.2
 MEMORY_AT_MOST = 1.3
 IMPORT_AT_MOST = 3.0
+MCP_AT_MOST = 1.0  # `import mcp` brings its clients, which a server does without
 EMBEDDING_AT_LEAST = 0.8
 MEANWHILE_AT_MOST = 1.5
 
@@ -105,12 +115,12 @@ class Plan:
     rounds: int = 5
     appends: int = 500
     starts: int = 21
-    hybrid: tuple[int, ...] = (20_000, 100_000)
+    hybrid: tuple[int, ...] = (10_000, 20_000, 100_000)
     texts: int = 600
     blocks: int = 10
 
 
-QUICK = Plan((1_000, 10_000), (5_000,), 20, 20_000, 5_000, 60, 4, 150, 15, (20_000,), 200, 4)
+QUICK = Plan((1_000, 10_000), (5_000,), 20, 20_000, 5_000, 60, 4, 150, 15, (10_000, 20_000), 200, 4)
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +159,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=int,
         nargs="+",
         metavar="N",
-        help="memories in one space (default: 1000 10000 20000 100000; hybrid: 20000 100000)",
+        help="memories in one space (default: 1000 10000 20000 100000; hybrid: 10000 20000 100000)",
     )
     parser.add_argument("--quick", action="store_true", help="small sizes and 20 spaces: two minutes instead of about fifteen")
     parser.add_argument("--texts", type=int, metavar="N", help="texts that the packaged model embeds (default: 600)")
@@ -331,7 +341,7 @@ def fill_chats(home: Path, lines: Sequence[Line], held: int, model: str) -> tupl
     for first in range(0, len(ids), BATCH):
         made.append(embedder.embed([f"{line.speaker}: {line.text}" for line in said[first : first + BATCH]]))
         some = zip(ids[first : first + BATCH], made[-1], strict=True)
-        store.put_vectors("one", model, [Vector(id, 1, "turn", values) for id, values in some])
+        store.put_vectors("one", model, [Vector(id, 1, values) for id, values in some])
     store.close()
     return said, np.concatenate(made)
 
@@ -589,7 +599,7 @@ def vectors(plan: Plan) -> Iterator[Result]:
             store = SqliteStore(folder / "home")
             for first in range(0, len(ids), BATCH):
                 some = zip(ids[first : first + BATCH], new[first : first + BATCH], strict=True)
-                store.put_vectors("one", MODEL, [Vector(id, 1, "turn", values) for id, values in some])
+                store.put_vectors("one", MODEL, [Vector(id, 1, values) for id, values in some])
             yield _nearest(store, where, matrix, generator.standard_normal((40 * plan.rounds, DIMENSIONS)).astype(np.float32))
             store.close()
 
@@ -599,7 +609,7 @@ def _nearest(store: SqliteStore, where: Where, matrix: NDArray[np.float32], soug
 
     def search(values: NDArray[np.float32]) -> None:
         with store.reading("one") as view:
-            view.search_vectors(values, MODEL, "turn", where, 10)
+            view.search_vectors(values, MODEL, where, 10)
 
     def product(values: NDArray[np.float32]) -> None:
         scores = matrix @ values
@@ -623,6 +633,7 @@ def hybrid(plan: Plan) -> Iterator[Result]:
     """Recall by words and meaning, beside the bare form of the same."""
     talk = Talk(8)
     matrix = np.empty((0, DIMENSIONS), np.float32)
+    smaller: float | None = None
     with _folder() as folder:
         for size in plan.hybrid:
             held = len(matrix)
@@ -631,37 +642,51 @@ def hybrid(plan: Plan) -> Iterator[Result]:
             bare = Bare(folder / "bare.db")
             for first in range(0, len(said), BATCH):
                 bare.keep(*bare_rows(said[first : first + BATCH], held + first + 1))
-            yield _hybrid_at(folder, bare, matrix, talk.questions(plan.questions // 2), plan.rounds)
+            result, p50_s = _hybrid_at(folder, bare, matrix, talk.questions(plan.questions // 2), plan.rounds)
+            if size == GROWS_FROM:
+                smaller = p50_s
+            yield _grown(result, p50_s / smaller) if smaller and size == 10 * GROWS_FROM else result
             bare.close()
 
 
-def _hybrid_at(folder: Path, bare: Bare, matrix: NDArray[np.float32], questions: list[str], rounds: int) -> Result:
-    size, ours, floor = len(matrix), Times(), Times()
+def _grown(result: Result, growth: float) -> Result:
+    target = Target(f"recall p50, among ten times {GROWS_FROM:,}", growth, GROWTH_AT_MOST)
+    return replace(result, figures={**result.figures, "growth": growth}, targets=(*result.targets, target))
+
+
+def _hybrid_at(
+    folder: Path, bare: Bare, matrix: NDArray[np.float32], questions: list[str], rounds: int
+) -> tuple[Result, float]:
+    size, ours, floor, wordy = len(matrix), Times(), Times(), Times()
     matches, sought = [bare_match(question) for question in questions], Projected().embed(questions)
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
         cold = pool.submit(recall_cold, folder / "home", questions[:20]).result()
-    with reverie.open(folder / "home", embedder=Projected()) as mind:
+    with reverie.open(folder / "home", embedder=Projected()) as mind, by_words(folder / "home") as other:
         for number in range(-10, rounds * len(questions)):
             one = number % len(questions)
             recall = partial(mind.recall, questions[one], scope=ASKED, vector=sought[one])
             ask = partial(bare.ask_both, matches[one], sought[one], matrix)
-            timed = (ours, floor) if number >= 0 else (Times(), Times())
-            _take_turns(number + number // len(questions), recall, ask, *timed)
+            words = partial(other.recall, questions[one], scope=ASKED)
+            timed = (ours, floor, wordy) if number >= 0 else (Times(), Times(), Times())
+            _rotate(number + number // len(questions), (recall, timed[0]), (ask, timed[1]), (words, timed[2]))
         shared = 0
         for question, match, vector in zip(questions, matches, sought, strict=True):
             found, rows = mind.recall(question, scope=ASKED, vector=vector), bare.ask_both(match, vector, matrix)
             assert found.arms["meaning"] == "on", "recall did without some of the vectors"
             assert len(found.hits) == 10 == len(rows), "ours and the floor answer different questions"
             shared += len({hit.memory.text for hit in found.hits} & {row[16] for row in rows})
-    ratio = ours.p50_s / floor.p50_s
+    ratio, words_ratio = ours.p50_s / floor.p50_s, ours.p50_s / wordy.p50_s
     figures = {
         "memories": size, "questions": len(questions), "rounds": rounds, **ours.figures("recall"), **floor.figures("bare"),
-        "recall_quiet_p50_ms": 1000 * ours.quiet_s(len(questions)), "bare_quiet_p50_ms": 1000 * floor.quiet_s(len(questions)),
-        "ratio": ratio, "extra_ms": 1000 * (ours.p50_s - floor.p50_s), "hits_shared_of_ten": shared / len(questions),
-        **cold, "matrix_mb": matrix.nbytes / (1 << 20),
+        **wordy.figures("by_words"), "recall_quiet_p50_ms": 1000 * ours.quiet_s(len(questions)),
+        "bare_quiet_p50_ms": 1000 * floor.quiet_s(len(questions)),
+        "by_words_quiet_p50_ms": 1000 * wordy.quiet_s(len(questions)),
+        "ratio": ratio, "by_words_ratio": words_ratio, "extra_ms": 1000 * (ours.p50_s - floor.p50_s),
+        "hits_shared_of_ten": shared / len(questions), **cold, "matrix_mb": matrix.nbytes / (1 << 20),
     }  # fmt: skip
-    target = Target("recall p50 / bare hybrid p50", ratio, HYBRID_AT_MOST)
-    return Result(f"hybrid-{size}", figures, (target,) if size >= RATIO_FROM else ())
+    targets = [Target("recall p50 / bare hybrid p50", ratio, HYBRID_AT_MOST)] if size >= RATIO_FROM else []
+    targets += [Target("recall p50 / by words alone", words_ratio, MEANING_AT_MOST)] if size == GROWS_FROM else []
+    return Result(f"hybrid-{size}", figures, tuple(targets)), ours.p50_s
 
 
 def recall_cold(home: Path, questions: list[str]) -> dict[str, float]:
@@ -741,20 +766,56 @@ def _meanwhile(mind: reverie.Mind, chatter: Chatter, blocks: int) -> Result:
 
 
 def importing(plan: Plan) -> Iterator[Result]:
-    """`import reverie` in a fresh Python."""
-    source = str(Path(reverie.__file__).parent.parent)
-    env = {**os.environ, "PYTHONPATH": os.pathsep.join([source, os.environ.get("PYTHONPATH", "")]).rstrip(os.pathsep)}
+    """`import reverie` in a fresh Python, and a fresh MCP server."""
     ours, floor = Times(), Times()
-
-    def start(code: str) -> object:
-        return subprocess.run([sys.executable, "-c", code], env=env, check=True)
-
-    start("import reverie")  # so that it is compiled
+    _start("import reverie")  # so that it is compiled
     for number in range(plan.starts):
-        _take_turns(number, partial(start, "import reverie"), partial(start, "pass"), ours, floor)
+        _take_turns(number, partial(_start, "import reverie"), partial(_start, "pass"), ours, floor)
     ratio = ours.p50_s / floor.p50_s
     figures = {"starts": plan.starts, **ours.figures("import"), **floor.figures("pass"), "ratio": ratio}
     yield Result("import", figures, (Target("import reverie / python -c pass", ratio, IMPORT_AT_MOST),))
+    if find_spec("mcp"):
+        with _folder() as folder:
+            yield _serving(folder / "home", max(3, plan.starts // 3))
+
+
+def _serving(home: Path, starts: int) -> Result:
+    ours, floor = Times(), Times()
+    _serve(home)
+    for number in range(starts):
+        _rotate(number, (partial(_serve, home), ours), (partial(_start, "import mcp"), floor), processor=_children_s)
+    cpu_s, bare_s = statistics.median(ours.cpu_s), statistics.median(floor.cpu_s)
+    figures = {"starts": starts, **ours.figures("answer"), **floor.figures("import"), "cpu_ratio": cpu_s / bare_s}
+    return Result("mcp", figures, (Target("MCP server's first answer / import mcp, CPU", cpu_s / bare_s, MCP_AT_MOST),))
+
+
+def _start(code: str) -> None:
+    subprocess.run([sys.executable, "-c", code], env=_env(), check=True)
+
+
+def _serve(home: Path) -> None:
+    """Start a server, wait for its first answer, and end it."""
+    command = [sys.executable, "-m", "reverie", "mcp", "--home", str(home)]
+    with subprocess.Popen(command, env=_env(), stdin=subprocess.PIPE, stdout=subprocess.PIPE) as server:
+        assert server.stdin is not None
+        assert server.stdout is not None
+        server.stdin.write(json.dumps(INITIALIZE).encode() + b"\n")
+        server.stdin.flush()
+        answer = server.stdout.readline()
+        server.kill()
+    assert b"serverInfo" in answer, f"the server said {answer!r}"
+
+
+def _env() -> dict[str, str]:
+    """Return what a process is given that runs what this one runs."""
+    source = str(Path(reverie.__file__).parent.parent)
+    return {**os.environ, "PYTHONPATH": os.pathsep.join([source, os.environ.get("PYTHONPATH", "")]).rstrip(os.pathsep)}
+
+
+def _children_s() -> float:
+    """Return the seconds on the processor of all processes started here that have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 SETS: dict[str, Callable[[Plan], Iterator[Result]]] = {
@@ -813,9 +874,14 @@ class Times:
 
 def _take_turns(number: int, ours: Callable[[], object], floor: Callable[[], object], ours_t: Times, floor_t: Times) -> None:
     """Time both, the floor first every other time."""
-    pairs = [(ours, ours_t), (floor, floor_t)]
-    for act, times in pairs if number % 2 else reversed(pairs):
-        times.take(act)
+    _rotate(number, (ours, ours_t), (floor, floor_t))
+
+
+def _rotate(number: int, *acts: tuple[Callable[[], object], Times], processor: Callable[[], float] = time.thread_time) -> None:
+    """Time several, each time another one first."""
+    first = number % len(acts)
+    for act, times in acts[first:] + acts[:first]:
+        times.take(act, processor)
 
 
 def _short(value: float) -> float:
