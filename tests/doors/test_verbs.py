@@ -27,7 +27,7 @@ ELSEWHERE = {
     "why": {"id": {"recall_id"}},
     "why_not": {"id": {"recall_id"}},
 }
-WITHIN = {"scope", "progress", "vector", "attachments", "count"}
+WITHIN = {"scope", "progress", "vector", "attachments", "count", "authors"}
 NOT_FOR_DOORS = {"settle", "close", "last_recall", "people", "reset"}
 OF_HANDLES = ("working", "scratchpad", "chat_context", "recent", "people")
 

@@ -443,3 +443,15 @@ def test_clankers_facts_about_someone_are_filled_up_with_the_newest(mind: Mind) 
     context = mind.context("a game of chess?", scope=ROOM, profile="clanker")
     assert texts(context)[0] == "likes chess"
     assert sum(part.section == "user" for part in context.parts) == 8
+
+
+@pytest.mark.parametrize("cue", ["which game?", ""])
+@pytest.mark.parametrize("profile", ["default", "kenobot", "clanker"])
+def test_facts_from_elsewhere_do_not_take_the_places_of_trusted_ones(mind: Mind, profile: str, cue: str) -> None:
+    """R7: however many are told of someone, and however well they fit."""
+    for number in range(3):
+        mind.remember(f"likes quiet evenings and a game of type {number}", subject="ana", scope=ROOM)
+    for number in range(25):
+        mind.remember(f"which game? game {number}", subject="ana", scope=ROOM, trust="other")
+    shown = [part for part in mind.context(cue, scope=ROOM, profile=profile).parts if part.section != "unverified"]
+    assert len(shown) == 3

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from reverie.mind import Mind
 
 Type = Literal[
-    "text", "name", "names", "id", "commit", "number", "share", "tokens", "flag", "moment", "point", "path", "object", "audience",
-    "turns",
-]
+    "text", "name", "names", "id", "commit", "number", "share", "tokens", "flag", "moment", "point", "path", "object",
+    "audience", "turns",
+]  # fmt: skip
 HowFar = Literal["own", "room", "all", "proposes", "never"]
 Progress = Callable[..., object]
 
@@ -369,7 +369,7 @@ VERBS: tuple[Verb, ...] = (
         Argument("budget", "tokens", "at most so many tokens; 0.02 is that share of the model's window", default=2000),
         Argument("profile", "name", "what goes in, and in which order", default="default", choices=PROFILES, for_model=False),
         _NOW, _AS_OF,
-        Argument("window_tokens", "number", "the model's window, for a budget that is a share", default=128_000, for_model=False),
+        Argument("window_tokens", "number", "the window that a share is of", default=128_000, for_model=False),
         Argument("retrieval", "flag", "choose by the question; else the newest of all", default=True, for_model=False),
     ), {"cue": "where does Ana live?", "budget": 500}, unscoped="member"),
     Verb("why", "Explain a recall: what was asked, what was found, and the reasons.", "Explanation", READS, (

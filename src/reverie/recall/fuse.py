@@ -50,7 +50,7 @@ DEFAULT = Weighting(
     trust=0.05,
     channel=0.02,
     confidence=0.05,
-    copy=0.5,
+    copy=1.0,
 )
 WEIGHTINGS: dict[str, Weighting | Published] = {
     "default": DEFAULT,

@@ -16,6 +16,7 @@ from reverie.store.base import View, Where
 BETWEEN_NEIGHBOURS = 2  # hits that are shown between the turns around them; measured, more of them push evidence out
 ROOMY = 1000  # tokens of a budget that has room for that
 SAME_MOMENT = 500  # turns of a session that an import dates alike, and among which one is looked for
+SPARE = 4  # times as much is taken of what is known as is shown: some may be from nobody trustworthy
 LASTING = tuple(kind for kind in KINDS if kind != "turn")
 
 
@@ -31,9 +32,9 @@ def gather(view: View, where: Where, profile: Profile, given: Material, room: in
         given = replace(given, hits=_in_order(view, where, given.hits, now), said=said)
     if scope.person is not None and profile.known:
         about = replace(where, kinds=LASTING, subject=scope.person)
-        given = replace(given, known=_newest(view, about, profile.known, now))
+        given = replace(given, known=_newest(view, about, SPARE * profile.known, now))
     if wanted := profile.lore if given.is_asked else max(profile.lore, profile.known):
-        given = replace(given, lore=_newest(view, replace(where, kinds=LASTING, subject=LORE), wanted, now))
+        given = replace(given, lore=_newest(view, replace(where, kinds=LASTING, subject=LORE), SPARE * wanted, now))
     return given if where.at is not None else _held(view, given)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import random
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -32,12 +32,16 @@ if TYPE_CHECKING:
 
 WIDE, WIDER = 100, 500  # candidates by words, each of which costs time, and by meaning, which hardly do
 HEAD = 60
+DATED = 0.6  # how sure it makes us that something happened at the time that is all the question names
 FOREIGN = 0.2  # of the weight of meaning, where the embedder does not know the language
 MOST_SIGNS, MOST_WORDS = 20_000, 1_000  # of a question; the time that a search takes grows with them
 SHORTEST = 3  # characters of a question that has a meaning (C2)
 log = logging.getLogger(__name__)
 ROLES = ("user", "assistant")
 Places = Mapping[str, Mapping[int, int]]
+_HAPPENED = frozenset(
+    "happen happened happens did done said pasó paso pasado ocurrió hice hizo hicimos dije dijo dijimos".split()
+)
 _FIRST_PERSON = re.compile(r"\b(i|i'm|i've|my|me|mine|yo|mi|mis)\b", re.IGNORECASE)
 
 
@@ -126,8 +130,10 @@ def recall(
     best = ranked[:limit]
     memories = view.fetch([one.outline.key for one in best], where.at)
     had = words.matched(sought, memories)
+    closeness, edge = _judged(cue.text, found, ranked, meaning)
+    asking = _beside_time(cue)
     sure = [
-        gate.certainty(len(matched) / max(1, len(sought.words)), _likeness(found, one, meaning))
+        gate.certainty(_shared(matched, asking, one.time), closeness.get(one.outline.key), edge)
         for one, matched in zip(best, had, strict=True)
     ]
     certainty = max(sure[:3], default=0.0)
@@ -215,9 +221,32 @@ def _as_ranked(one: published.Scored, now: datetime) -> Ranked:
     return Ranked(outline, share or None, one.meaning, time, None, one.score, fuse.holds(outline, now), boosts)
 
 
-def _likeness(found: Found, one: Ranked, meaning: Meaning | None) -> float | None:
-    cosine = found.meaning.get(one.outline.key)
-    return None if cosine is None or meaning is None else gate.likeness(cosine, meaning.scale)
+def _beside_time(cue: Cue) -> frozenset[str]:
+    """Return the words that a memory should have: what happened on a day need not name it, nor say that it happened."""
+    if cue.time is None:
+        return frozenset(cue.words)
+    return frozenset(cue.words) - {word.text for time in cue.times for word in query(time.text).words} - _HAPPENED
+
+
+def _shared(matched: Sequence[str], asking: Set[str], time: float | None) -> float:
+    if not asking:  # nothing but a time was asked for
+        return DATED * (time or 0.0) if not matched else 1.0
+    return len(asking.intersection(matched)) / len(asking)
+
+
+def _judged(text: str, found: Found, ranked: Sequence[Ranked], meaning: Meaning | None) -> tuple[dict[int, float], float]:
+    """Return how close each is, where the embedder knows the language, and the edge of the one speaker who is named."""
+    keys = {one.outline.key for one in ranked}
+    close = {}
+    if meaning is not None and found.share == 1.0:
+        close = {key: gate.closeness(cosine, meaning.scale) for key, cosine in found.meaning.items() if key in keys}
+    speaker, _ = _named(text[:MOST_SIGNS], [one.outline for one in ranked])
+    if speaker is None:
+        return close, 0.0
+    theirs = {one.outline.key for one in ranked if one.outline.speaker == speaker}
+    top = max(found.words.values(), default=0.0) or 1.0
+    said = {key: score / top for key, score in found.words.items() if key in keys}
+    return close, gate.edge(close, theirs) + gate.edge(said, theirs)
 
 
 def _candidates(ranked: list[Ranked], places: Places, sure: list[float]) -> tuple[Candidate, ...]:

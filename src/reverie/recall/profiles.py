@@ -79,12 +79,12 @@ class Profile:
 def _default(given: Material) -> tuple[list[Section], list[Dropped]]:
     told = [hit for hit in given.hits if hit.memory.kind in TOLD]
     rest = [hit for hit in given.hits if hit.memory.kind not in TOLD]
-    known = [_found(given, hit) for hit in (*given.known, *given.lore)]
+    known = (*_mostly_trusted(given.known, ABOUT_PERSON), *_mostly_trusted(given.lore, ABOUT_PERSON))
     return [
         Section("working", 0.15, _held(given), urgency=5),
         Section("recent", 0.2, [_item(given, turn, place="recent") for turn in reversed(given.recent)], urgency=4),
         Section("relevant", 0.5, list(_with_neighbours(given, rest)), urgency=3),
-        Section("known", 0.1, known, urgency=2),
+        Section("known", 0.1, [_found(given, hit) for hit in known], urgency=2),
         Section("episodes", 0.05, [_found(given, hit) for hit in told], urgency=1),
     ], []
 
@@ -96,10 +96,12 @@ def _kenobot(given: Material) -> tuple[list[Section], list[Dropped]]:
     left_out = []
     for hit in given.hits:
         memory = hit.memory
-        if left.get(memory.kind, 1) == 0:
+        # What nobody trustworthy said has its own bounds, and takes nobody's place.
+        is_counted = memory.kind in left and is_verified(memory.trust)
+        if is_counted and not left[memory.kind]:
             left_out.append(Dropped(memory.id, f"beyond the {KENOBOT_LIMITS[memory.kind]} of its kind"))
             continue
-        if memory.kind in left:
+        if is_counted:
             left[memory.kind] -= 1
         is_here = given.scope.session is not None and memory.origin.session == given.scope.session
         shelf = "chat" if is_here else "recent" if is_recent(memory, given.now) and not memory.pinned else "long-term"
@@ -119,10 +121,11 @@ def _clanker(given: Material) -> tuple[list[Section], list[Dropped]]:
     """Facts about who asks, what else is known of them and of the place, and what was said in the channel."""
     person = given.scope.person
     found = given.hits if given.is_asked else ()
-    user = _distinct([hit for hit in found if person and _is_about(hit, person)], given.known)[:ABOUT_PERSON]
-    both = _distinct([hit for hit in found if _is_about(hit, person, LORE)], given.lore, given.known)
-    relevant = [hit for hit in both if hit not in user][:RELEVANT]
-    said = _mostly_trusted(_distinct(given.said, (hit for hit in given.hits if _was_said_in(hit, given.scope.channel))))
+    user = _mostly_trusted(_distinct((hit for hit in found if _is_about(hit, person)), given.known), ABOUT_PERSON)
+    both = _distinct((hit for hit in found if _is_about(hit, person, LORE)), given.lore, given.known)
+    relevant = _mostly_trusted([hit for hit in both if hit not in user], RELEVANT)
+    here = (hit for hit in given.hits if _was_said_in(hit, given.scope.channel))
+    said = _mostly_trusted(_distinct(given.said, here), MESSAGES)
     return [
         Section("user", 0.3, [_found(given, hit) for hit in user], 3),
         Section("relevant", 0.35, [_found(given, hit) for hit in relevant], 2),
@@ -163,10 +166,10 @@ def _was_said_in(hit: Hit, channel: str | None) -> bool:
     return hit.memory.kind == "turn" and channel in (None, hit.memory.origin.channel)
 
 
-def _mostly_trusted(said: Sequence[Hit]) -> list[Hit]:
-    """Return as many messages as the slice has, at most a quarter of them from nobody trustworthy."""
-    apart = [hit for hit in said if not is_verified(hit.memory.trust)][: int(MESSAGES * UNVERIFIED_SHARE)]
-    return [hit for hit in said if is_verified(hit.memory.trust) or hit in apart][:MESSAGES]
+def _mostly_trusted(hits: Sequence[Hit], most: int) -> list[Hit]:
+    """Return the first so many, at most a quarter of them from nobody trustworthy."""
+    apart = [hit for hit in hits if not is_verified(hit.memory.trust)][: int(most * UNVERIFIED_SHARE)]
+    return [hit for hit in hits if is_verified(hit.memory.trust) or hit in apart][:most]
 
 
 def _distinct(*lists: Iterable[Hit]) -> list[Hit]:
