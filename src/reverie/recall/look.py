@@ -40,7 +40,8 @@ log = logging.getLogger(__name__)
 ROLES = ("user", "assistant")
 Places = Mapping[str, Mapping[int, int]]
 _HAPPENED = frozenset(
-    "happen happened happens did done said pasó paso pasado ocurrió hice hizo hicimos dije dijo dijimos".split()
+    ("happen", "happened", "happens", "did", "done", "said")
+    + ("pasó", "paso", "pasado", "ocurrió", "hice", "hizo", "hicimos", "dije", "dijo", "dijimos")
 )
 _FIRST_PERSON = re.compile(r"\b(i|i'm|i've|my|me|mine|yo|mi|mis)\b", re.IGNORECASE)
 
@@ -231,7 +232,7 @@ def _beside_time(cue: Cue) -> frozenset[str]:
 def _shared(matched: Sequence[str], asking: Set[str], time: float | None) -> float:
     if not asking:  # nothing but a time was asked for
         return DATED * (time or 0.0) if not matched else 1.0
-    return len(asking.intersection(matched)) / len(asking)
+    return len(asking & set(matched)) / len(asking)
 
 
 def _judged(text: str, found: Found, ranked: Sequence[Ranked], meaning: Meaning | None) -> tuple[dict[int, float], float]:
