@@ -132,14 +132,14 @@ class People:
         return people.from_value(state.name, state.value)
 
     def zone_of(self, scope: Scope, now: datetime | None = None) -> tzinfo:
-        """Return the time zone that a question is asked in: that of its `now`, else the person's, else the mind's."""
-        if now is not None and now.tzinfo is not None:
-            return now.tzinfo
+        """Return the time zone that a question is asked in: the person's, else that of its `now`, else the mind's."""
         zone: object = None
         if scope.person is not None:
             with self._store.reading(scope.space) as view:
                 state = view.state("person", Scope(scope.space), scope.person)
             zone = state.value.get("zone") if state else None
+        if not zone and now is not None and now.tzinfo is not None:
+            return now.tzinfo
         return ZoneInfo(str(zone or self._zone))
 
     def find(self, name: str, scope: Scope | None = None) -> tuple[Person, ...]:

@@ -40,8 +40,8 @@ log = logging.getLogger(__name__)
 ROLES = ("user", "assistant")
 Places = Mapping[str, Mapping[int, int]]
 _HAPPENED = frozenset(
-    ("happen", "happened", "happens", "did", "done", "said")
-    + ("pasó", "paso", "pasado", "ocurrió", "hice", "hizo", "hicimos", "dije", "dijo", "dijimos")
+    {"happen", "happened", "happens", "did", "done", "said"}
+    | {"pasó", "paso", "pasado", "ocurrió", "hice", "hizo", "hicimos", "dije", "dijo", "dijimos"}
 )
 _FIRST_PERSON = re.compile(r"\b(i|i'm|i've|my|me|mine|yo|mi|mis)\b", re.IGNORECASE)
 
