@@ -100,10 +100,10 @@ def test_every_candidate_is_kept_with_its_place_and_numbers(either: World) -> No
     )
 
 
-def test_the_numbers_of_the_first_two_hundred_are_kept_and_of_all_that_they_were_looked_at(tmp_path: Path) -> None:
+def test_the_numbers_of_the_best_are_kept_and_of_all_that_they_were_looked_at(tmp_path: Path) -> None:
     with reverie.open(tmp_path, embedder="hashing", background=False) as mind:
         mind.observe_many({"text": f"lantern number {number}"} for number in range(RANKED + 40))
-        some, all_of_them = (mind.recall("lantern", limit=limit) for limit in (RANKED // 2, 2 * RANKED))
+        some, all_of_them = (mind.recall("lantern", limit=limit) for limit in (RANKED - 20, 2 * RANKED))
         told = mind.why(some.id)
         assert len(told.hits) + len(told.others) == RANKED
         assert told.considered == RANKED + 40
@@ -471,7 +471,7 @@ def test_published_weightings_are_explained_in_their_own_numbers() -> None:
         for weighting in ("kenobot", "clanker"):
             found = mind.recall("lantern oven", limit=1, weighting=weighting)
             told, missed = mind.why(found.id), mind.why_not(found.id, "lantern is lit").as_dict()
-            assert told.hits[0].total == found.hits[0].score
+            assert told.hits[0].total == pytest.approx(found.hits[0].score, abs=1e-7)
             assert (missed["step"], missed["ranked"]["place"]) == ("outranked", 2)
             assert 0 < missed["short_by"] < told.hits[0].total
             assert re.search(r": 0\.0*[1-9]\d* more", missed["reason"])

@@ -17,8 +17,8 @@ from reverie.memory.trace import split_id
 from reverie.recall.explain import WAYS, Arm, Candidate, Explained, Explanation, Fate, Packed, Recollection, Why
 from reverie.store.base import Recalled, View, Where
 
-RANKED = 200  # candidates whose numbers are kept; of the others that they were looked at
-DIGITS = 4  # of a candidate's numbers, unless it was returned
+RANKED = 60  # candidates whose numbers are kept; of the others that they were looked at
+DIGITS, FINE = 4, 7  # of a candidate's numbers, and of those that were returned
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ def keep(
             part: [[number.get(id, id), *rest] for id, *rest in getattr(packed, part)] for part in ("parts", "dropped")
         }
     rows = [
-        _row(one, boosts, None if one.id in scores else DIGITS) for one in ranked if one.place <= RANKED or one.id in scores
+        _row(one, boosts, FINE if one.id in scores else DIGITS) for one in ranked if one.place <= RANKED or one.id in scores
     ]
     return Recalled(
         found.id, where.scope, at, found.cue.text, tuple(number), _compact(numbers),
@@ -149,9 +149,9 @@ def _request(recalled: Recalled, asked: Mapping[str, Any], seq: int) -> Request:
     )  # fmt: skip
 
 
-def _row(one: Candidate, boosts: Sequence[str], digits: int | None) -> list[Any]:
+def _row(one: Candidate, boosts: Sequence[str], digits: int) -> list[Any]:
     def short(value: float | None) -> float | None:
-        return value if value is None or digits is None else round(value, digits)
+        return None if value is None else round(value, digits)
 
     arms: list[Arm | None] = [getattr(one.why, way) for way in WAYS]
     return [

@@ -1,6 +1,6 @@
 """Recalls kept for `why`, in one file beside the spaces: unsynced, bounded, and thrown away if it is damaged.
 
-Words stand in it as they were asked, so that a search of the file finds them; only the numbers of the candidates are packed.
+Words stand in it as they were asked, so that a search of the file finds them; only ids and numbers of candidates are packed.
 
 Recall does not wait for it: a thread writes, and lives only while there is something to write. An erase takes out every recall
 that looked at what goes, or asked for it in the same words; one that comes later, asking in words that only the erased had, is
@@ -29,7 +29,7 @@ from reverie.store.base import Erasure, Recalled, concerns
 from reverie.store.sqlite.schema import APPLICATION_ID
 
 KEPT = 10_000
-FORM = 2  # of a row; a file of another one is begun anew
+FORM = 3  # of a row; a file of another one is begun anew
 LINGER_S = 0.5
 BUSY_MS = 2_000
 
@@ -39,7 +39,7 @@ _TABLE = """
 CREATE TABLE IF NOT EXISTS recalls(
     n INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, mark TEXT NOT NULL, space TEXT NOT NULL, channel TEXT, session TEXT,
     person TEXT, sees_all INTEGER NOT NULL, at INTEGER NOT NULL, question TEXT NOT NULL, names TEXT NOT NULL,
-    ids TEXT NOT NULL, numbers TEXT NOT NULL, ranked BLOB NOT NULL);
+    ids BLOB NOT NULL, numbers TEXT NOT NULL, ranked BLOB NOT NULL);
 """
 
 
@@ -153,7 +153,7 @@ class Recalls:
             (
                 one.id, space_mark(one.scope.space), one.scope.space, one.scope.channel, one.scope.session, one.scope.person,
                 int(one.scope.sees_all), micros(one.at), one.question, json.dumps(one.names, ensure_ascii=False),
-                json.dumps([id.rpartition("-")[2] for id in one.ids]), one.numbers, zlib.compress(one.ranked.encode()),
+                _packed(" ".join(id.rpartition("-")[2] for id in one.ids)), one.numbers, _packed(one.ranked),
             )
             for one in some
             if since is None or one.at > since
@@ -193,8 +193,8 @@ class Recalls:
                 return [
                     Recalled(
                         id, Scope(space, channel, session, person, sees_all=bool(sees_all)), from_micros(at), question,
-                        tuple(f"m-{mark}-{tail}" for tail in json.loads(ids)), str(numbers), tuple(json.loads(names)),
-                        zlib.decompress(ranked).decode() if ranked else "[]",
+                        tuple(f"m-{mark}-{tail}" for tail in _unpacked(ids).split()), str(numbers), tuple(json.loads(names)),
+                        _unpacked(ranked) if ranked else "[]",
                     )
                     for id, space, channel, session, person, sees_all, at, question, names, mark, ids, numbers, ranked in rows
                 ]  # fmt: skip
@@ -215,7 +215,7 @@ class Recalls:
         try:
             yield
         except (
-            apsw.CorruptError, apsw.NotADBError, apsw.SQLError, apsw.ConstraintError, zlib.error, ValueError, BadInput,
+            apsw.CorruptError, apsw.NotADBError, apsw.SQLError, apsw.ConstraintError, zlib.error, ValueError, TypeError, BadInput,
         ) as exc:  # fmt: skip
             log.warning("%s is damaged and begun anew: %s", self._path, exc)
             self._start_over()
@@ -244,3 +244,11 @@ class Recalls:
             connection.close()
             raise
         return connection
+
+
+def _packed(text: str) -> bytes:
+    return zlib.compress(text.encode())
+
+
+def _unpacked(data: bytes) -> str:
+    return zlib.decompress(data).decode()
