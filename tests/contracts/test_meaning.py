@@ -20,6 +20,7 @@ import reverie
 from reverie import BadInput, Conflict, ModelError, NotFound, Scope
 from reverie.mind import Mind
 from reverie.recall.explain import Explanation, Recollection
+from reverie.recall.explain import Why
 from reverie.recall.fuse import DEFAULT
 from reverie.recall.published import HALF_S
 from tests.contracts.worlds import EVERYTHING, START, Clock, texts
@@ -405,9 +406,14 @@ def refused(mind: Mind, id: str, scope: Scope | None) -> str:
     return str(caught.value).replace(id, "ID")
 
 
+def rounded(why: Why) -> list[object]:
+    arms = [arm and (arm.rank, round(arm.score, 6)) for arm in (why.words, why.meaning, why.time, why.neighbours)]
+    return [*arms, why.matched, {name: round(value, 6) for name, value in why.boosts.items()}]
+
+
 def same(told: Explanation, found: Recollection) -> bool:
-    numbers = [(hit.rank, hit.id, hit.version, hit.why) for hit in told.hits]
-    wanted = [(rank, hit.memory.id, hit.memory.version, hit.why) for rank, hit in enumerate(found.hits, 1)]
+    numbers = [(hit.rank, hit.id, hit.version, rounded(hit.why)) for hit in told.hits]
+    wanted = [(rank, hit.memory.id, hit.memory.version, rounded(hit.why)) for rank, hit in enumerate(found.hits, 1)]
     return numbers == wanted and (told.question, told.confidence, dict(told.arms)) == (
         found.cue.text, found.confidence, dict(found.arms),
     )  # fmt: skip

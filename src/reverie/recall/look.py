@@ -304,9 +304,10 @@ def _named(text: str, outlines: Sequence[Outline]) -> tuple[str | None, str | No
 
 def _places(found: Found, ranked: Sequence[Ranked]) -> Places:
     """Return where each way of looking put what it found."""
-    scores = {"words": found.words, "meaning": found.meaning} | {
-        way: {one.outline.key: score for one in ranked if (score := getattr(one, way))} for way in ("time", "neighbours")
-    }
+    scores = {
+        way: {one.outline.key: score for one in ranked if (score := getattr(one, way))}
+        for way in ("words", "time", "neighbours")
+    } | {"meaning": found.meaning}
     return {
         way: {key: place for place, key in enumerate(sorted(had, key=had.__getitem__, reverse=True), 1)}
         for way, had in scores.items()
