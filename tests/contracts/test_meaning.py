@@ -19,8 +19,7 @@ import pytest
 import reverie
 from reverie import BadInput, Conflict, ModelError, NotFound, Scope
 from reverie.mind import Mind
-from reverie.recall.explain import Explanation, Recollection
-from reverie.recall.explain import Why
+from reverie.recall.explain import Explanation, Recollection, Why
 from reverie.recall.fuse import DEFAULT
 from reverie.recall.published import HALF_S
 from tests.contracts.worlds import EVERYTHING, START, Clock, texts

@@ -215,7 +215,8 @@ class Recalls:
         try:
             yield
         except (
-            apsw.CorruptError, apsw.NotADBError, apsw.SQLError, apsw.ConstraintError, zlib.error, ValueError, TypeError, BadInput,
+            apsw.CorruptError, apsw.NotADBError, apsw.SQLError, apsw.ConstraintError, zlib.error, ValueError, TypeError,
+            BadInput,
         ) as exc:  # fmt: skip
             log.warning("%s is damaged and begun anew: %s", self._path, exc)
             self._start_over()
