@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from reverie.store.base import Floats
 
 WIDE, WIDER = 100, 500  # candidates by words, each of which costs time, and by meaning, which hardly do
-HEAD = 60
+HEAD = 40  # candidates beyond those wanted that are looked at among the turns around them
 DATED = 0.6  # how sure it makes us that something happened at the time that is all the question names
 FOREIGN = 0.2  # of the weight of meaning, where the embedder does not know the language
 MOST_SIGNS, MOST_WORDS = 20_000, 1_000  # of a question; the time that a search takes grows with them
@@ -189,7 +189,7 @@ def _ranked(
     authors: Mapping[str, float],
 ) -> list[Ranked]:
     """Rank by the weights: the best are looked at among the turns around them, and the best of all those in full."""
-    wanted, pending = max(3 * limit, HEAD), found.words.keys() - found.meaning.keys()
+    wanted, pending = limit + HEAD, found.words.keys() - found.meaning.keys()
     fused = fuse.fuse(found.words, found.meaning, found.lowest, weighting, found.share, pending)
     head = [*dict.fromkeys((*list(fused.base)[:wanted], *found.dated))]
     around = view.around(head, where, words.REACH)
