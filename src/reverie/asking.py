@@ -27,6 +27,7 @@ from reverie.recall.gather import gather
 from reverie.recall.kept import Kept, Request, keep, no_recall, read, tell
 from reverie.recall.pack import Context, Count, counter, is_verified, pack, tokens_in, tokens_of
 from reverie.recall.profiles import PROFILES, Material
+from reverie.recall.show import local
 from reverie.state import People, Recent
 from reverie.store.base import Recalled, Store, View, Where, asked_from
 
@@ -90,17 +91,17 @@ class Asking:
         """Return what comes to mind, and what is to be kept of it, if anything."""
         check.cue(cue)
         believed = check.shares(authors or {}, "authors")
-        more = self._expansion.words(cue) if self._expansion is not None else ()
+        more = self._expansion.words(cue, where.scope) if self._expansion is not None else ()
         scope, weights = where.scope, WEIGHTINGS[check.one_of(weighting, WEIGHTINGS, "weighting")]
         if not cue.strip() and vector is None and where == Where(where.scope):
             raise BadInput("the cue is empty; say what to recall, or give vector, kinds, tags, subject, session or between")
-        limit, now = check.count(limit, "limit"), check.optional_moment(now, "now")
+        limit, put_at = check.count(limit, "limit"), check.optional_moment(now, "now")
         meaning, zone = look.meaning_of(cue, vector, self._embedding), self._people.zone_of(scope, now)
         with self._store.reading(scope.space) as view:
             where, moment = moment_of(view, where, as_of)
-            now = (now or moment or self._now()).astimezone(zone)
+            now = local(put_at or moment or self._now(), zone)
             found, looked = look.recall(view, cue, meaning, where, limit, now, strict, weights, believed, more)
-            is_kept = bool(cue.strip()) and not has_opted_out(view, scope.person)
+            is_kept = not has_opted_out(view, scope.person)
             seq = where.at if where.at is not None else view.last_seq()
         if found.arms["meaning"] == "pending":
             self._embedding.notice(scope.space)
@@ -182,6 +183,8 @@ class Asking:
 
     def why_not(self, id: str, text: str, scope: Scope) -> Explanation:
         """Return at which step of a recall a memory fell out."""
+        if isinstance(text, str) and not text.strip():
+            raise BadInput("text is empty; say what the memory says, some words of it, or its id")
         kept, text = self._kept(id, scope), check.text(text)
         is_off = kept.numbers["arms"]["meaning"] == "off" or kept.request.by_vector  # a vector given is not kept
         meaning = None if is_off else look.meaning_of(kept.recalled.question, None, self._embedding)
@@ -203,8 +206,7 @@ def _fitting(room: int, tokens: int) -> int:
 def _again(view: View, kept: Kept, meaning: look.Meaning | None) -> tuple[Candidate, ...]:
     """Ask once more what was asked, of what was believed then, and look further."""
     asked, more = kept.request, tuple(kept.numbers["cue"].get("more", ()))
-    # A look back counts words otherwise: it is taken only where something has changed since.
-    where = asked.where if asked.seq == view.last_seq() else replace(asked.where, at=asked.seq)
+    where = replace(asked.where, at=asked.seq)  # as of then, whatever anybody wrote since
     reach = max(missing.REACH, asked.limit)
     return look.recall(
         view, kept.recalled.question, meaning, where, reach, asked.now, asked.strict, WEIGHTINGS[asked.weighting],

@@ -313,7 +313,7 @@ def test_a_context_may_have_another_layout_a_share_for_a_budget_and_no_question(
     assert done(run("context", "where has Ana been?", "--profile", "kenobot")).startswith("## Memory\n")
     share = told("context", "where has Ana been?", "--budget", "0.05", "--window-tokens", "4000")
     assert 100 < share["tokens"] <= 200
-    assert share["system_context"] == share["text"]
+    assert "system_context" not in share  # it is the text once more
     newest = told("context", "submarines", "--no-retrieval", "--budget", "100")
     assert "number 199" in newest["text"]
     assert [part["line"] for part in told("context", "", "--budget", "100")["parts"]] == [p["line"] for p in newest["parts"]]
@@ -573,6 +573,31 @@ def test_a_recall_reads_well() -> None:
     assert "meaning off" in said.splitlines()[-1]
     assert done(run("recall", "submarines")) == "nothing said about 'submarines'\n"
     assert "words" not in done(run("recall", "Oaxaca"))
+
+
+def test_a_time_that_is_not_clear_is_shown() -> None:
+    run("observe", "the boat leaves", "--speaker", "Ana")
+    for words in (("recall", "boat on 30 February 2026"), ("recall", "violins on 30 February 2026", "--why")):
+        assert done(run(*words)).splitlines()[1] == "unclear when: 30 February 2026"
+
+
+def test_why_shows_the_sum_and_what_strict_wants() -> None:
+    run("observe", "the boat leaves", "--speaker", "Ana")
+    run("recall", "boat")
+    assert re.search(r"      in all     1\.00 × 1\.00 words \+ \d\.\d\d boosts = \d\.\d\d", done(run("why")))
+    run("recall", "boat with the purple submarines", "--strict")
+    assert "nothing was sure enough: the best had certainty 0.33, strict wants more than 0.50" in done(run("why"))
+
+
+def test_why_explains_a_context_without_a_question_and_not_what_was_asked_before() -> None:
+    run("observe", "the boat leaves", "--speaker", "Ana")
+    run("recall", "boat", "--no-owner")
+    run("context", "")
+    said = done(run("why", "--no-owner"))
+    assert "asked for the newest" in said
+    assert "the boat leaves" in said
+    assert "packed into " in said
+    assert "confidence" not in said
 
 
 def test_dates_are_shown_in_the_zone_that_is_set() -> None:

@@ -15,9 +15,9 @@ import pytest
 import reverie
 from reverie import BadInput, Erased, Memory, Mind, Scope
 from reverie.doors.values import as_json, dumps
-from reverie.doors.verbs import BY_NAME, KINDS, LAST, PROFILES, ROLES, TRUST, VERBS, Verb
+from reverie.doors.verbs import BY_NAME, KINDS, LAST, PROFILES, ROLES, TRUST, VERBS, WEIGHTINGS, Verb
 from reverie.memory import trace
-from reverie.recall import profiles
+from reverie.recall import fuse, profiles
 
 # What stands in the table under other names than in `Mind`, and what no door offers.
 ELSEWHERE = {
@@ -69,6 +69,7 @@ def test_every_verb_of_a_mind_is_in_the_table() -> None:
 
 def test_the_choices_are_those_of_the_record() -> None:
     assert (trace.KINDS, trace.ROLES, tuple(trace.TRUST), tuple(profiles.PROFILES)) == (KINDS, ROLES, TRUST, PROFILES)
+    assert tuple(fuse.WEIGHTINGS) == WEIGHTINGS == BY_NAME["recall"].argument("weighting").choices
 
 
 @pytest.mark.parametrize(

@@ -8,20 +8,26 @@ import logging
 import random
 import re
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import apsw
 import pytest
 
 import reverie
-from reverie import BadInput, Memory, Mind, NotFound, Scope
+from reverie import BadInput, Memory, Mind, ModelError, NotFound, Scope
 from reverie.config import Settings
+from reverie.models.hashing import Hashing
+from reverie.recall.explain import Explanation
 from reverie.recall.kept import RANKED
+from reverie.recall.look import FOREIGN
 from tests.contracts.worlds import EVERYTHING, KINDS, START, Clock
+
+if TYPE_CHECKING:
+    from reverie.models.base import Floats
 
 ANA, LUIS, ROOM = Scope(person="ana"), Scope(person="luis"), Scope(channel="hall", person="ana")
 
@@ -102,14 +108,14 @@ def test_every_candidate_is_kept_with_its_place_and_numbers(either: World) -> No
 
 def test_the_numbers_of_the_best_are_kept_and_of_all_that_they_were_looked_at(tmp_path: Path) -> None:
     with reverie.open(tmp_path, embedder="hashing", background=False) as mind:
-        mind.observe_many({"text": f"lantern number {number}"} for number in range(RANKED + 40))
+        mind.observe_many({"text": f"lantern number {number}"} for number in range(RANKED + 20))
         some, all_of_them = (mind.recall("lantern", limit=limit) for limit in (RANKED - 20, 2 * RANKED))
         told = mind.why(some.id)
         assert len(told.hits) + len(told.others) == RANKED
-        assert told.considered == RANKED + 40
+        assert told.considered == RANKED + 20
         assert [hit.id for hit in mind.why(all_of_them.id).hits] == [hit.memory.id for hit in all_of_them.hits]
         beyond = {hit.memory.id for hit in all_of_them.hits} - {hit.id for hit in told.hits} - {one.id for one in told.others}
-        assert len(beyond) == 40
+        assert len(beyond) == 20
         mind.erase(min(beyond))
         with pytest.raises(NotFound):
             mind.why(some.id)
@@ -160,6 +166,52 @@ def test_a_context_is_explained_with_what_went_into_it_and_what_did_not(either: 
     }  # fmt: skip
     assert [one["reason"] for one in packed["dropped"]] == [dropped.reason for dropped in context.dropped]
     assert f"packed into {context.tokens} of 90 tokens: " in str(told)
+
+
+NOTHING_ASKED: tuple[tuple[str, Callable[[Mind], str]], ...] = (
+    ("no message", lambda mind: mind.context("", scope=ANA).recall_id),
+    ("no retrieval", lambda mind: mind.context("which lantern?", scope=ANA, retrieval=False).recall_id),
+    ("filters alone", lambda mind: mind.recall("", kinds=("turn",), scope=ANA).id),
+)
+
+
+@pytest.mark.parametrize("ask", [ask for _, ask in NOTHING_ASKED], ids=[name for name, _ in NOTHING_ASKED])
+def test_a_recall_without_a_question_is_explained_too(either: World, ask: Callable[[Mind], str]) -> None:
+    """R5, R8: what came, what a context made of it, and nothing once any of it is erased."""
+    older, newer = either.say("the lantern is lit", "the oven is hot", scope=ANA)
+    either.mind.recall("lantern", scope=ANA)
+    id = ask(either.mind)
+    assert either.mind.last_recall(scope=ANA) == id
+    told = either.mind.why(id, scope=ANA)
+    assert (told.question, [hit.id for hit in told.hits], told.considered) == ("", [newer.id, older.id], 2)
+    assert str(told).startswith("asked for the newest at 2026-03-01 ")
+    assert "kinds turn" in str(told) or (told.packed is not None and len(told.packed.parts) == 2)
+    assert either.step(id, "lantern is lit", ANA) == "there"
+    either.mind.erase(older.id)
+    with pytest.raises(NotFound):
+        either.mind.why(id, scope=ANA)
+    either.mind.people.optout("ana")
+    with pytest.raises(NotFound):
+        either.mind.why(ask(either.mind), scope=ANA)
+
+
+def test_what_is_older_than_the_newest_is_said_to_be_so(world: World) -> None:
+    world.say("the lantern is lit", "a boat", "an oven")
+    told = world.mind.why_not(world.mind.recall("", kinds=("turn",), limit=2).id, "lantern")
+    assert told.as_dict()["step"] == "outranked"
+    assert "nothing was asked, so the newest 2 came; this is older" in str(told)
+
+
+def test_a_recall_by_a_vector_alone_is_explained_too() -> None:
+    """A6"""
+    with reverie.open(":memory:", clock=Clock(), embedder="hashing", background=False) as mind:
+        for text in ("a lantern in the oven", "clouds"):
+            mind.observe(text)
+        found = mind.recall("", vector=[1.0] * 64)
+        told = mind.why(found.id)
+        assert (told.question, [hit.id for hit in told.hits]) == ("", [hit.memory.id for hit in found.hits])
+        assert all(hit.why.meaning for hit in told.hits)
+        assert str(told).startswith("asked with a vector at ")
 
 
 def test_no_word_of_a_memory_is_kept_with_a_recall(at_home: World) -> None:
@@ -280,6 +332,97 @@ def test_a_file_of_an_older_form_is_begun_anew_without_a_word(tmp_path: Path, ca
     assert b"zorro" not in (tmp_path / "home" / "recalls.db").read_bytes()
 
 
+# how it is told
+
+
+def adds_up(told: Explanation) -> None:
+    """Assert that a reader can follow every total and every score."""
+    tops = [told.certainty * hit.total / hit.score for hit in told.hits if hit.score > 0.1]
+    for hit in told.hits:
+        ways = {way: arm.score for way in ("words", "meaning") if (arm := getattr(hit.why, way))}
+        total = sum(told.weights[way] * score for way, score in ways.items()) + sum(hit.why.boosts.values())
+        assert hit.total == pytest.approx(total, abs=1e-3)
+        parts = " + ".join(f"{told.weights[way]:.2f} × {score:.2f} {way}" for way, score in ways.items())
+        assert f"      in all     {parts} + {sum(hit.why.boosts.values()):.2f} boosts = {hit.total:.2f}\n" in f"{told}\n"
+    assert tops == pytest.approx([tops[0]] * len(tops), rel=1e-2)
+    score = f"certainty {told.certainty:.2f} × what a hit has in all / {tops[0]:.2f}, the best; words count "
+    assert f"scores: {score}{told.weights['words']:.2f}" in str(told)
+    assert told.as_dict()["weights"] == told.weights
+
+
+class English(Hashing):
+    """An embedder that knows one language."""
+
+    @property
+    def languages(self) -> frozenset[str]:
+        return frozenset({"en"})
+
+
+class Squeamish(Hashing):
+    """An embedder that leaves out what it does not like."""
+
+    def embed(self, texts: Sequence[str]) -> "Floats":
+        if any("lit" in text for text in texts):
+            raise ModelError("that is too bright")
+        return super().embed(texts)
+
+
+def test_totals_and_scores_can_be_followed() -> None:
+    """R5"""
+    texts = ("a lantern in the oven", "the lantern is lit", "the boat is in the harbour", "clouds over the harbour")
+    for embedder, question, weights in (
+        ("none", "is the lantern lit?", {"words": 1.0}),
+        (English(), "is the lantern lit?", {"words": 0.2, "meaning": 0.8}),
+        (English(), "¿dónde está el barco, lantern?", {"words": 0.2 / 0.36, "meaning": 0.16 / 0.36}),
+    ):
+        with reverie.open(":memory:", clock=Clock(), embedder=embedder, background=False) as mind:
+            for text in texts:
+                mind.observe(text, scope=Scope(session=text))
+            told = mind.why(mind.recall(question).id)
+        assert told.weights == pytest.approx(weights)
+        assert ("(the embedder does not know the language of the question)" in str(told)) == (told.share == FOREIGN)
+        adds_up(told)
+
+
+def test_what_has_no_vector_yet_counts_by_its_words_alone() -> None:
+    with reverie.open(":memory:", clock=Clock(), embedder=Squeamish(), background=False) as mind:
+        mind.observe("a boat in the harbour")
+        mind.observe("the lantern is lit")
+        told = mind.why(mind.recall("lantern").id)
+    assert told.arms["meaning"] == "pending"
+    assert f"      in all     1.00 + {sum(told.hits[0].why.boosts.values()):.2f} boosts = " in str(told)
+
+
+def test_published_weightings_tell_their_totals() -> None:
+    """K8, C8"""
+    with reverie.open(":memory:", clock=Clock(), embedder="none") as mind:
+        mind.observe("a lantern in the oven")
+        kenobot, clanker = (mind.why(mind.recall("lantern oven", weighting=name).id) for name in ("kenobot", "clanker"))
+    assert "      in all     0.0164" in str(kenobot)  # 1 / 61
+    assert "      in all     0.75 × 1.00 words + 0.21 boosts = 0.96" in str(clanker)
+    assert "scores: what a hit has in all, by clanker" in str(clanker)
+
+
+def test_when_strict_lets_nothing_through_the_gate_is_named(world: World) -> None:
+    """C8"""
+    world.say("the lantern", "a boat")
+    none = world.mind.recall("lantern oven mill sun", strict=True)
+    assert none.hits == ()
+    told = str(world.mind.why(none.id))
+    assert "nothing was sure enough: the best had certainty 0.25, strict wants more than 0.50" in told
+    none = world.mind.recall("lantern one two three four five six", strict=True, weighting="clanker")
+    assert none.hits == ()
+    assert "nothing got through the gate that clanker has for strict" in str(world.mind.why(none.id))
+    assert "nothing was found" in str(world.mind.why(world.mind.recall("violin", strict=True).id))
+
+
+def test_a_time_that_is_not_clear_is_told_with_the_answer(world: World) -> None:
+    world.say("the boat leaves")
+    for question in ("did the boat leave on 30 February 2026?", "violins on 30 February 2026"):
+        assert "\nunclear when: 30 February 2026" in str(world.mind.recall(question))
+    assert "unclear" not in str(world.mind.recall("did the boat leave on 20 February 2026?"))
+
+
 # why not: the memory that is meant
 
 
@@ -292,7 +435,7 @@ def test_a_memory_is_meant_by_its_id_its_text_or_most_of_its_words(either: World
     assert either.mind.why_not(asked, "lantern out tonight?").as_dict()["memory"]["id"] == out.id
     for text in ("a lantern and an oboe", unissued(lit.id), "...", "!", "violin"):
         assert either.step(asked, text) == "unknown"
-    with pytest.raises(BadInput, match="text is empty"):
+    with pytest.raises(BadInput, match="text is empty; say what the memory says, some words of it, or its id"):
         either.mind.why_not(asked, "  ")
 
 
@@ -498,6 +641,23 @@ def test_what_a_context_left_out_is_told_why(world: World) -> None:
         told = world.mind.why_not(context.recall_id, id)
         assert (told.as_dict()["step"], told.as_dict()["figures"]) == ("packing", {"tokens": context.tokens, "budget": 90})
         assert f"left out of the context: {reason}; {context.tokens} of 90 tokens were used" in str(told)
+
+
+def test_what_is_over_the_share_of_the_unverified_is_told_so(world: World) -> None:
+    """A7, R7: there was room, but not for that."""
+    for number in range(60):
+        world.mind.observe(f"page {number} says that the lantern is lit in the mill", trust="web")
+    context = world.mind.context("lantern mill", budget=1000)
+    reason = "no room in the quarter of the budget for what is unverified"
+    assert {dropped.reason for dropped in context.dropped} == {reason}
+    assert context.tokens < 300
+    told = world.mind.why_not(context.recall_id, context.dropped[0].id)
+    used = sum(part.tokens for part in context.parts)
+    assert told.as_dict()["figures"] == {
+        "tokens": context.tokens, "budget": 1000, "unverified": used, "unverified_budget": 250,
+    }  # fmt: skip
+    assert f"{reason}; {context.tokens} of 1,000 tokens were used, {used} of 250 by lines that are unverified" in str(told)
+    assert f"{len(context.dropped)} out: {reason}" in str(world.mind.why(context.recall_id))
 
 
 # asked again

@@ -22,7 +22,7 @@ near = pytest.approx
 
 def outline(key: int, days: float = 0, speaker: str = "Ana", session: str | None = "s", **changed: Any) -> Outline:
     at = NOW - timedelta(days=days)
-    one = Outline(key, f"m-{key}", 1, "turn", speaker, "user", None, session, "user", 1.0, at, None, None)
+    one = Outline(key, f"m-{key}", 1, "turn", None, speaker, "user", None, session, "user", 1.0, at, None, None)
     return one._replace(**changed)
 
 
@@ -46,18 +46,18 @@ def test_what_is_too_far_to_have_a_cosine_counts_by_its_share_of_the_words() -> 
 
 def test_every_boost_is_added_to_the_digit() -> None:
     base = fuse.fuse({1: 4.0, 2: 2.0}, {}, 0.0, DEFAULT, 0.0, pending=set())
-    asked = Asked(NOW, None, (NOW - timedelta(days=1), NOW), "Luis", None)
+    asked = Asked(NOW, None, (NOW - timedelta(days=1), NOW), "luis", None)
     outlines = [outline(1, days=45, speaker="Luis"), outline(2, days=0.5, session="t", trust="web")]
     first, second = fuse.rank(base, outlines, {1: 0.5}, {1: "one", 2: "two"}, asked, DEFAULT)
     assert (first.outline.key, second.outline.key) == (1, 2)
     assert first.boosts == near(
         {"neighbours": 0.2 * 0.5, "time": 0.0, "speaker": 0.15, "recency": 0.02 / 2, "trust": 0.0, "channel": 0.0,
-         "confidence": 0.0, "session": 0.15}
+         "confidence": 0.0, "session": 0.4}
     )  # fmt: skip
-    assert first.score == near(1.0 + 0.1 + 0.15 + 0.01 + 0.15)
+    assert first.score == near(1.0 + 0.1 + 0.15 + 0.01 + 0.4)
     assert second.boosts["time"] == near(0.3)
     assert second.boosts["trust"] < 0
-    assert second.boosts["session"] == 0.0
+    assert second.boosts["session"] == near(0.4 * (second.score - second.boosts["session"]) / (first.score - 0.4))
 
 
 @pytest.mark.parametrize(

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo
 
 import pytest
 
 import reverie
-from reverie import BadInput, Mind, Recollection, Scope
+from reverie import BadInput, Mind, Recollection, Scope, Source
 from reverie.recall.fuse import DEFAULT
 
 NOW = datetime(2026, 3, 12, 12, tzinfo=UTC)
@@ -141,6 +142,66 @@ def test_an_expansion_adds_words_to_a_question(tmp_path: object) -> None:
         assert texts(mind.recall("which pet?")) == []
     with pytest.raises(BadInput, match="expand must be a callable"):
         reverie.open(":memory:", expand="words")  # type: ignore[arg-type]
+
+
+def test_an_expansion_is_not_shared_between_scopes() -> None:
+    beginning = "please tell me all that you can remember, however little it may be, and leave nothing out of it, about "
+    with reverie.open(":memory:", embedder="none", expand=lambda asked: ["secret" if "illness" in asked else "sun"]) as mind:
+        assert mind.recall(beginning + "my illness", scope=Scope("a", person="ana")).cue.more == ("secret",)
+        assert mind.recall(beginning + "the weekend", scope=Scope("a", person="bo")).cue.more == ("sun",)
+
+
+def test_what_rests_on_a_turn_comes_with_it(mind: Mind) -> None:
+    turn = mind.observe("We moved the kettle to the attic", scope=TALK)
+    fact = mind.remember("Tea is made upstairs", scope=TALK, source=Source(memory_ids=(turn.id,)))
+    found = mind.recall("kettle", scope=TALK)
+    assert [hit.memory.id for hit in found.hits] == [turn.id, fact.id]
+    assert found.hits[1].why.neighbours is not None
+    assert texts(mind.recall("kettle", scope=TALK, kinds=("turn",))) == [turn.text]
+
+
+def test_a_look_back_is_not_changed_by_what_came_later(mind: Mind) -> None:
+    lines = [f"boat {number} {'lake ' * (number % 5)}".strip() for number in range(20)]
+    say(mind, *lines, scope=Scope("talk"))
+    then = mind.log(Scope.owner("talk"))[0].id
+
+    def back() -> list[tuple[str, float]]:
+        found = mind.recall("boat on the lake", scope=Scope("talk"), as_of=then)
+        return [(hit.memory.text, hit.score) for hit in found.hits]
+
+    before = back()
+    for number in range(40):
+        mind.observe(f"lake lake {number}", scope=Scope("talk", person="bo"))
+    assert [
+        (hit.memory.text, hit.score) for hit in mind.recall("boat on the lake", scope=Scope("talk"), as_of=then).hits
+    ] == before
+
+
+def test_a_session_in_which_all_is_dated_alike_keeps_its_order(mind: Mind) -> None:
+    for line in ("zero", "The zeppelin landed.", "one", "two", "three"):
+        mind.observe(line, scope=TALK, at=NOW)
+    assert set(texts(mind.recall("zeppelin", scope=TALK))) == {"The zeppelin landed.", "zero", "one", "two"}
+
+
+def test_the_last_day_there_is_can_be_asked_for_anywhere(mind: Mind) -> None:
+    mind.people.update("ana", zone="Asia/Tokyo", scope=Scope("talk"))
+    mind.observe("a boat", scope=Scope("talk", person="ana"))
+    last = datetime.max.replace(tzinfo=UTC)
+    assert texts(mind.recall("boat", scope=Scope("talk", person="ana"), as_of=last)) == ["a boat"]
+
+
+def test_the_zone_of_now_tells_which_day_it_is(mind: Mind) -> None:
+    now = datetime(2023, 6, 15, 22, tzinfo=ZoneInfo("America/Mexico_City"))
+    found = mind.recall("what happened yesterday?", scope=Scope("talk"), now=now)
+    assert found.cue.time is not None
+    assert found.cue.time[0].isoformat() == "2023-06-14T00:00:00-06:00"
+
+
+def test_a_question_about_another_year_makes_less_sure(mind: Mind) -> None:
+    mind.observe("I adopted a dog", speaker="Luis", scope=Scope("talk"))
+    found = mind.recall("what did Luis do in 1998?", scope=Scope("talk"))
+    assert found.confidence in ("none", "low")
+    assert mind.recall("what did Luis do in 1998?", scope=Scope("talk"), strict=True).hits == ()
 
 
 def test_a_question_about_the_wrong_person_makes_less_sure(mind: Mind) -> None:

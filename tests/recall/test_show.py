@@ -74,7 +74,7 @@ def test_what_nobody_trustworthy_said_stands_apart_and_takes_a_quarter_at_most()
     assert len(re.findall(r"^\[memory ", context.text, re.M)) == len(re.findall(r"^\[/memory ", context.text, re.M)) == 1
     assert context.trust == "web"
     assert context.tokens <= 400
-    assert {dropped.reason for dropped in context.dropped} == {"no room in the budget"}
+    assert {dropped.reason for dropped in context.dropped} == {"no room in the quarter of the budget for what is unverified"}
 
 
 SIGNS = st.text(

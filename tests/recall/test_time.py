@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.__main__ import main
+from reverie.errors import BadInput
 from reverie.recall.time import find_times, read_times
 
 MADRID, MEXICO, APIA = ZoneInfo("Europe/Madrid"), ZoneInfo("America/Mexico_City"), ZoneInfo("Pacific/Apia")
@@ -123,6 +124,7 @@ def test_dates_are_read_however_they_are_written(texts: str, expected: str) -> N
         ("before 1990 | antes de 1990", "1890-01-01..1990-01-01"),
         ("until 1990 | hasta 1990", "1891-01-01..1991-01-01"),
         ("since 2019 and until 2021 | desde 2019 hasta 2021", "2019-01-01..2022-01-01"),
+        ("May 3 and 5 | May 3, 4 and 5 | the 3rd and the 5th of May | 3, 4 y 5 de mayo", "2025-05-03..2025-05-06"),
         ("between April 3 and now | desde el 3 de abril hasta ahora", "2025-04-03..2025-06-20"),
     ],
 )
@@ -186,12 +188,17 @@ def test_the_language_decides_which_number_is_the_day() -> None:
     assert found("on 23/04/2024", language="en") == found("el 04/23/2024", language="es") == ["2024-04-23..2024-04-24"]
 
 
-@pytest.mark.parametrize("text", ["30 February 2024", "31/11/2024", "13/13/2020", "2023-02-29", "31 de junio", "June 0000"])
-def test_what_cannot_be_is_told_and_not_guessed(text: str) -> None:
+@pytest.mark.parametrize(
+    "text",
+    [
+        "30 February 2024", "February 30, 2024", "31 de febrero de 2024", "31/11/2024", "13/13/2020", "45/13/2020",
+        "2023-02-29", "31 de junio", "June 0000", "33rd of April", "33 April 2024", "April 33, 2024", "33 de abril de 2024",
+        "0 de abril", "Monday, 30 February", "30 February of last year", "31 de junio del año pasado",
+    ],
+)  # fmt: skip
+def test_what_cannot_be_is_told_and_nothing_wider_is_searched_instead(text: str) -> None:
     reading = read_times(f"so on {text} then", NOW)
-    assert reading.times == ()
-    assert len(reading.unclear) == 1
-    assert reading.unclear[0] in text
+    assert (reading.times, reading.windows, reading.unclear) == ((), (), (text,))
 
 
 def test_what_may_be_read_otherwise_is_resolved_and_told() -> None:
@@ -199,6 +206,55 @@ def test_what_may_be_read_otherwise_is_resolved_and_told() -> None:
     assert read_times("fue el 05/06/2023", NOW, "es").unclear == ()
     assert read_times("we met last Monday", NOW).unclear == ("last Monday",)  # three days ago, or ten
     assert read_times("we met last Friday", NOW).unclear == ()
+
+
+def test_two_numbers_alone_are_a_date_or_a_fraction_and_no_guess() -> None:
+    assert read_times("9/11", NOW) == read_times("9/11", NOW, "es") == ((), (), ("9/11",))
+    assert read_times("9/11 of the cake is gone", NOW) == ((), (), ())
+    assert read_times("open 24/7", NOW) == read_times("24/7", NOW) == ((), (), ())
+
+
+@pytest.mark.parametrize(
+    ("texts", "expected"),
+    [
+        ("in April and May | en abril y mayo | in April or in May | abril, mayo", "2025-04-01..2025-06-01"),
+        ("in March, April, and May | en marzo, abril y mayo", "2025-03-01..2025-06-01"),
+        ("in April, May or June 2021 | abril, mayo y junio de 2021 | April 2021, May and June", "2021-04-01..2021-07-01"),
+        ("in December and January | December 2024 and January | diciembre y enero de 2025", "2024-12-01..2025-02-01"),
+        ("June, July and August | we met in June, July, and August", "2024-06-01..2024-09-01"),  # this July is yet to come
+        ("we will meet in May and June", "2026-05-01..2026-07-01"),
+        ("in spring and summer of 2021 | in spring and summer 2021", "2021-03-01..2021-09-01"),
+        ("2021 and 2022 | 2021 y 2022 | in 2021 or 2022 | what changed in 2021 and 2022?", "2021-01-01..2023-01-01"),
+        ("2021, 2022 and 2023 | en 2021, 2022 y 2023", "2021-01-01..2024-01-01"),
+        ("yesterday and today | ayer y hoy | hoy o ayer | today, yesterday", "2025-06-18..2025-06-20"),
+        ("on Monday and Tuesday | el lunes y el martes", "2025-06-16..2025-06-18"),
+        ("on Thursday and Friday | el jueves y el viernes", "2025-06-12..2025-06-14"),
+        ("last week and this week | la semana pasada y esta semana", "2025-06-09..2025-06-23"),
+    ],
+)  # fmt: skip
+def test_times_of_one_list_are_one_window(texts: str, expected: str) -> None:
+    def window(text: str) -> list[str]:
+        return ["..".join(f"{side:%Y-%m-%d}" for side in window) for window in read_times(text, NOW).windows]
+
+    assert {text: window(text) for text in texts.split(" | ")} == {text: [expected] for text in texts.split(" | ")}
+
+
+def test_times_that_are_no_list_are_windows_of_their_own_and_a_year_that_is_named_goes_first() -> None:
+    starts = [
+        start.date().isoformat() for start, _ in read_times("yesterday I read of May 2021 and, later, of 2019", NOW).windows
+    ]
+    assert starts == ["2021-05-01", "2019-01-01", "2025-06-18"]
+    assert len(read_times("on Saturday, in March 2020, we ran", NOW).windows) == 2
+    assert found("in May and John came") == found("in May, June came by") == ["2025-05-01..2025-06-01"]
+    assert found("the models 2021 and 2022 beta") == found("April and June came") == []
+
+
+def test_a_moment_without_a_zone_is_refused() -> None:
+    for read in (find_times, read_times):
+        with pytest.raises(
+            BadInput, match=r"now 2025-06-19T16:45:00 has no time zone; write now\.replace\(tzinfo=datetime\.UTC\)"
+        ):
+            read("yesterday", NOW.replace(tzinfo=None))
 
 
 def test_windows_are_as_wide_as_people_mean_and_an_hour_without_a_day_is_none() -> None:
@@ -253,7 +309,8 @@ TEXTS = st.one_of(
     st.text(max_size=80), st.lists(FRAGMENTS, max_size=12).map(" ".join), st.lists(FRAGMENTS, max_size=8).map("".join)
 )
 ZONES = st.sampled_from([UTC, MADRID, MEXICO, APIA, timezone(timedelta(hours=14)), timezone(timedelta(hours=-12))])
-ANY_TIME = st.datetimes(timezones=ZONES)
+FIRST, LAST = datetime(1, 1, 2), datetime(9999, 12, 30)  # noqa: DTZ001  naive, as Hypothesis adds the zone
+ANY_TIME = st.datetimes(FIRST, LAST, timezones=ZONES)
 
 
 @settings(max_examples=400, deadline=None)

@@ -34,7 +34,7 @@ HERE = "general"
 COFFEE = "which coffee does Ana drink"  # five words of three characters or more
 DIGITS = 1e-9
 COSINES = {"apple": 0.6, "pear": 0.8, "plum": 0.1}
-FLOATS = 1e-6  # cosines are kept in single precision
+FLOATS = 1e-3  # vectors are kept in sixteen bits
 
 
 def candidate(
@@ -50,7 +50,7 @@ def candidate(
     until: datetime | None = None,
 ) -> Candidate:
     at = NOW - timedelta(days=days)
-    outline = Outline(key, f"m-{key}", 1, kind, None, None, channel, None, "user", sure, at, None, until)
+    outline = Outline(key, f"m-{key}", 1, kind, None, None, None, channel, None, "user", sure, at, None, until)
     return Candidate(outline, text, cosine, time)
 
 
@@ -106,6 +106,15 @@ def test_keyword_count_and_vectors_are_fused_by_their_ranks() -> None:
     assert [one.matched for one in found] == [("n8n", "webhook"), ("n8n", "webhook", "401"), (), ("401",)]
     assert [one.passes for one in found] == [True, True, False, True]
     assert found[0].parts == {"words": near(0.016129032258), "meaning": near(0.016393442623)}
+
+
+def test_a_candidate_has_a_share_of_the_words_that_were_sought() -> None:
+    """K8, C8: one keyword of three is a third, however many make it sure."""
+    texts = ("the n8n webhook gives 401", "n8n webhooks", "a 401 again", "nothing")
+    some = [candidate(key, text) for key, text in enumerate(texts)]
+    assert [one.share for one in kenobot("n8n webhook 401", some, NOW)] == [1.0, near(2 / 3), near(1 / 3), 0.0]
+    assert [one.share for one in kenobot("401", some, NOW)] == [1.0, 1.0, 0.0, 0.0]
+    assert all(one.share == one.words for one in clanker("n8n webhook 401", some, NOW, None))
 
 
 def test_without_vectors_it_is_the_keyword_count_and_of_equals_the_newest() -> None:

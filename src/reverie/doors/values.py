@@ -27,6 +27,7 @@ INVISIBLE = (
     f"|(?<![{_HAS_BOTH}])(?<![#*0-9](?=\ufe0f\u20e3))[\ufe0e\ufe0f]"
 )
 _UNSAFE = re.compile(INVISIBLE)
+_UNTOLD = ("sees_all", "system_context")  # no part of a scope's name; the text of a context once more
 
 
 def as_json(value: object) -> object:
@@ -42,9 +43,9 @@ def as_json(value: object) -> object:
     if isinstance(value, Mapping):
         return {str(key): as_json(inner) for key, inner in value.items()}
     if dataclasses.is_dataclass(value):
-        names = [field.name for field in dataclasses.fields(value) if field.name != "sees_all"]
+        names = [field.name for field in dataclasses.fields(value)]
         names += [name for name, part in vars(type(value)).items() if isinstance(part, property) and not name.startswith("_")]
-        return {name: as_json(getattr(value, name)) for name in names}
+        return {name: as_json(getattr(value, name)) for name in names if name not in _UNTOLD}
     if isinstance(value, set | frozenset):
         return sorted(map(str, value))
     if isinstance(value, Iterable):

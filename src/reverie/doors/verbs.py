@@ -32,6 +32,7 @@ REMEMBERED = KINDS[1:]  # a turn is observed
 TRUST = ("hand", "user", "agent", "other", "tool", "web", "recalled")
 ROLES = ("user", "assistant", "tool", "system")
 PROFILES = ("default", "kenobot", "clanker")
+WEIGHTINGS = ("default", "kenobot", "clanker")
 ORDERS = ("relevance", "time")
 
 _JSON_TYPES: Mapping[str, dict[str, object]] = {
@@ -360,7 +361,7 @@ VERBS: tuple[Verb, ...] = (
         Argument("limit", "number", "at most so many", default=10),
         *_FILTERS, _NOW, _AS_OF,
         Argument("strict", "flag", "rather nothing than something unlikely", default=False),
-        Argument("weighting", "name", "how the ways of looking are weighed", default="default", for_model=False),
+        Argument("weighting", "name", "how it is ranked", default="default", choices=WEIGHTINGS, for_model=False),
         Argument("order", "name", "by relevance, or by time: a timeline", default="relevance", choices=ORDERS, for_model=False),
     ), {"cue": "where does Ana live?", "limit": 3},
         run=lambda mind, scope, given: mind.recall(**_between(given), scope=scope)),

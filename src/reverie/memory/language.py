@@ -95,6 +95,8 @@ _WIDE_SCRIPTS = (
     ("km", re.compile("[\u1780-\u17ff]")),
     ("zh", _WIDE_CHARACTER),
 )
+LATIN = frozenset({"en", "es", "fr", "de", "it", "pt", "nl", "ca"})
+LAST_LATIN = "\u024f"
 UNSPACED = frozenset(code for code, _ in _WIDE_SCRIPTS)  # languages written without spaces, and Korean
 _OTHER_SCRIPTS = (
     ("ru", re.compile("[\u0400-\u052f]")),
@@ -168,6 +170,12 @@ def language_of(text: str) -> str:
 def is_unseen(character: str) -> bool:
     """Tell whether a letter or mark is drawn as nothing: fillers, joiners, variation selectors."""
     return ord(character) in _UNSEEN
+
+
+def is_beyond_latin(text: str) -> bool:
+    """Tell whether most letters of a text belong to another alphabet or script."""
+    letters = [sign for sign in text if sign.isalpha()]
+    return sum(sign > LAST_LATIN for sign in letters) * 2 > len(letters)
 
 
 def is_unspaced(character: str) -> bool:

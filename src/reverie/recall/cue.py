@@ -1,7 +1,8 @@
 """What a question asks for: what can be understood of its words, and the filters that narrow where to look.
 
-"When did …?" asks for a date and names none: only a time that the text names is looked in. Of several it is the first; a range
-is one. Nothing here is sure: what was understood is told with the recall, and a mistake costs places, never hits.
+"When did …?" asks for a date and names none: only a time that the text names is looked in. Of several it is the first that
+names its year, else the first; a range or a list is one. Nothing here is sure: what was understood is told with the recall, and
+a mistake costs places, never hits.
 """
 
 from __future__ import annotations
@@ -15,24 +16,28 @@ from reverie.memory import check
 from reverie.memory.language import Query, fold, plain, query
 from reverie.memory.scope import Scope
 from reverie.memory.trace import KINDS
+from reverie.recall.calendar import MONTHS_AND_WEEKDAYS
 from reverie.recall.explain import Cue
-from reverie.recall.time import Time, read_times
+from reverie.recall.time import Reading, read_times
 from reverie.store.base import Where
 
 Between = tuple[datetime | None, datetime | None]
 
-# What is asked for, by the words that ask; the first that fits counts. Accents are left out.
+# What is asked for, by the words that ask; the first that fits counts. Accents are left out. Chinese, Japanese and Korean words
+# stand in their own row, as no spaces tell where they end.
 _ASKED = {
-    "when": r"when|what (?:time|day|date|year|month)|cuando|que (?:dia|fecha|ano|mes|hora)",
-    "how many": r"how (?:many|much|often|long|old|far)|cuant[oa]s?",
-    "who": r"who(?:m|se)?|quien(?:es)?",
-    "where": r"where|a?donde|(?:what|which) (?:city|country|place)|que (?:lugar|sitio|ciudad|pais)",
-    "why": r"why|how come|por que|para que",
-    "how": r"how|como",
-    "what": r"what|which|que|cual(?:es)?",
-}
+    "when": (r"when|what (?:time|day|date|year|month)|cuando|que (?:dia|fecha|ano|mes|hora)",
+             "什么时候|什麼時候|[何几幾][时時]|[几幾][点點号號]|哪一?[天年]|いつ(?!も)|언제|몇 ?[시월일]"),
+    "how many": (r"how (?:many|much|often|long|old|far)|cuant[oa]s?", "多少|多久|[几幾][个個次]|何[人回個]|いく[つら]|얼마|몇"),
+    "who": (r"who(?:m|se)?|quien(?:es)?", "谁|誰|だれ|누[가구]"),
+    "where": (r"where|a?donde|(?:what|which) (?:city|country|place)|que (?:lugar|sitio|ciudad|pais)",
+              "哪[里裡裏儿兒]|在哪|どこ|어디"),
+    "why": (r"why|how come|por que|para que", "[为為](?:什么|什麼|何)|なぜ|どうして|왜"),
+    "how": (r"how|como", "怎[么麼]|如何|どう|어떻게"),
+    "what": (r"what|which|que|cual(?:es)?", "什么|什麼|哪|何|なに|どの|どれ|뭐|뭘|무엇|무슨|어느|어떤"),
+}  # fmt: skip
 _KINDS = tuple(_ASKED)
-_ASKING = re.compile(rf"\b(?:{'|'.join(f'({words})' for words in _ASKED.values())})\b")
+_ASKING = re.compile("|".join(rf"(\b(?:{spaced})\b|{unspaced})" for spaced, unspaced in _ASKED.values()))
 _ACCENTED = re.compile(r"\b(?:qué|quién|cuándo|cuánt|cómo|a?dónde|cuál)")
 _RELATIVE = re.compile(r"\b(?:que|quien(?:es)?|cuando|cuant[oa]s?|como|donde|cual(?:es)?)\b")  # asks only where it comes first
 _LEAD_IN = re.compile(
@@ -58,7 +63,7 @@ def understand(text: str, now: datetime, zone: tzinfo, asked: Query | None = Non
         reading.windows[0] if reading.windows else None,
         language=asked.language,
         kind=_kind(text),
-        names=_names(text, reading.times),
+        names=_names(text, reading),
         phrases=tuple(phrase.strip() for groups in _QUOTED.findall(text) for phrase in groups if phrase.strip()),
         times=reading.times,
         unclear=reading.unclear,
@@ -79,15 +84,16 @@ def _kind(text: str) -> str:
     return _KINDS[(first.lastindex or 1) - 1] if first else "yes/no"
 
 
-def _names(text: str, times: tuple[Time, ...]) -> tuple[str, ...]:
+def _names(text: str, reading: Reading) -> tuple[str, ...]:
     """Return the words with a capital that begin no sentence and tell no time; neighbours are one name."""
-    dated = {word for time in times for word in _WORD.findall(time.text)}
+    dated = {word for said in (*(time.text for time in reading.times), *reading.unclear) for word in _WORD.findall(said)}
     names: list[str] = []
     end, is_name = 0, False
     for found in _WORD.finditer(text):
         word, between = re.split("['’]", found[0])[0], text[end : found.start()]
         follows, begins = is_name and between == " ", not end or _SENTENCE_ENDS.search(between) is not None
-        is_name = word[:1].isupper() and len(word) > 1 and word not in dated and (word.isupper() or not begins)
+        is_name = word[:1].isupper() and len(word) > 1 and (word.isupper() or not begins)
+        is_name = is_name and word not in dated and plain(fold(word)) not in MONTHS_AND_WEEKDAYS
         if is_name:
             names[len(names) - follows :] = [f"{names[-1]} {word}" if follows else word]
         end = found.end()

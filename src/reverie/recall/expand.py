@@ -16,6 +16,7 @@ from concurrent.futures import Future
 from itertools import islice
 
 from reverie.memory.language import fold, words_of
+from reverie.memory.scope import Scope
 
 MOST, LONGEST = 20, 60  # words, and characters of one
 HELD = 100  # words of an answer, some of which the question will have
@@ -28,6 +29,7 @@ _APART = re.compile(r"[\s,;|、，；]+")
 _AROUND = "\"'`“”‘’«».:!?¡¿()[]{}<>*•-–—_"
 
 Ask = Callable[[str], Iterable[str] | str]
+Key = tuple[Scope | None, str]
 
 
 class Expansion:
@@ -36,12 +38,15 @@ class Expansion:
     def __init__(self, ask: Ask, size: int = 1000, patience_s: float = PATIENCE_S) -> None:
         self._ask, self._size, self._patience_s = ask, size, patience_s
         self._lock = threading.Lock()
-        self._known: OrderedDict[str, tuple[str, ...]] = OrderedDict()
-        self._asked: dict[str, Future[tuple[str, ...]]] = {}
+        self._known: OrderedDict[Key, tuple[str, ...]] = OrderedDict()
+        self._asked: dict[Key, Future[tuple[str, ...]]] = {}
 
-    def words(self, question: str) -> tuple[str, ...]:
-        """Return words that may help to find what a question is about and that it does not have; none if that fails."""
-        found = self._found(question) if question.strip() else ()
+    def words(self, question: str, scope: Scope | None = None) -> tuple[str, ...]:
+        """Return words that may help to find what a question is about and that it does not have; none if that fails.
+
+        Each scope has answers of its own: what others asked is nobody's business.
+        """
+        found = self._found(question, scope) if question.strip() else ()
         had = words_of(question) if found else frozenset[str]()
         return tuple(word for word in found if not words_of(word) <= had)[:MOST]
 
@@ -51,8 +56,8 @@ class Expansion:
             self._known.clear()
             self._asked.clear()
 
-    def _found(self, question: str) -> tuple[str, ...]:
-        key = question[:BEGINNING].lower()
+    def _found(self, question: str, scope: Scope | None) -> tuple[str, ...]:
+        key = scope, question[:BEGINNING].lower()
         with self._lock:
             if key in self._known:
                 self._known.move_to_end(key)
@@ -77,7 +82,7 @@ class Expansion:
             log.warning("recall goes on without more words: none came within %g s", self._patience_s)
             return ()
 
-    def _learn(self, key: str, question: str, answer: Future[tuple[str, ...]]) -> None:
+    def _learn(self, key: Key, question: str, answer: Future[tuple[str, ...]]) -> None:
         words: tuple[str, ...] | None = None
         try:
             words = cleaned(self._ask(question))

@@ -8,10 +8,12 @@ from datetime import datetime
 from typing import Any
 
 from reverie.memory.trace import Memory
+from reverie.recall import gate
 from reverie.recall.time import Time
 
 BAR = 10  # characters
 SAID = 12  # words of a question that are told as understood
+CLOSE = 0.005  # numbers that two digits do not tell apart
 WAYS = ("words", "meaning", "time", "neighbours")
 
 
@@ -74,10 +76,11 @@ class Recollection:
     arms: Mapping[str, str] = field(hash=False)
 
     def __str__(self) -> str:
+        doubts = doubtful(self.cue)
         if not self.hits:
-            return f"nothing said about {self.cue.text!r}"
+            return "\n".join([f"nothing said about {self.cue.text!r}", *doubts])
         lines = (f"{hit.score:4.2f}  {hit.memory}{'' if hit.current else '  (no longer)'}" for hit in self.hits)
-        return "\n".join([f"{self.confidence} confidence ({self.certainty:.2f})", *lines])
+        return "\n".join([f"{self.confidence} confidence ({self.certainty:.2f})", *doubts, *lines])
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +169,10 @@ class Fate:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """Why a recall came out as it did; with a `fate`, why one memory did not come out of it."""
+    """Why a recall came out as it did; with a `fate`, why one memory did not come out of it.
+
+    `weights` are what words and meaning counted for, `share` what of its own weight meaning had; where that can be told.
+    """
 
     id: str
     question: str
@@ -181,6 +187,8 @@ class Explanation:
     considered: int = 0
     packed: Packed | None = None
     fate: Fate | None = None
+    weights: Mapping[str, float] = field(default_factory=dict, hash=False)
+    share: float | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """Return it as JSON values."""
@@ -207,17 +215,18 @@ class Explanation:
         }  # fmt: skip
         return head | {
             "confidence": self.confidence, "certainty": self.certainty, "arms": dict(self.arms), "cue": dict(self.cue),
-            "asked": dict(self.asked), "hits": hits, "considered": self.considered,
+            "asked": dict(self.asked), "weights": dict(self.weights), "hits": hits, "considered": self.considered,
             "others": [_ranked(one) for one in self.others], "packed": packed,
         }  # fmt: skip
 
     def __str__(self) -> str:
-        asked = f"asked {self.question!r} at {self.at:%Y-%m-%d %H:%M}"
+        asked = f"{self.opening()} at {self.at:%Y-%m-%d %H:%M}"
         if self.fate is not None:
             return f"{asked}; why not\n{self.fate}"
-        off = ", ".join(f"{way}: {state}" for way, state in self.arms.items() if state != "on")
-        lines = [f"{asked}: {self.confidence} confidence ({self.certainty:.2f})"]
-        lines += [f"ways of looking not fully on: {off}"] if off else []
+        # A question that names no time is not looked for by time: nothing to tell.
+        off = ", ".join(f"{way}: {state}" for way, state in self.arms.items() if state != "on" and way != "time")
+        lines = [f"{asked}: {self.confidence} confidence ({self.certainty:.2f})" if self.is_question else asked]
+        lines += [f"ways of looking not fully on: {off}"] if off and self.is_question else []
         lines += self.heads()
         for hit in self.hits:
             lines.append(f"{hit.rank:>2}. {hit.score:.2f}  {hit.memory or '(no longer to be seen here)'}")
@@ -228,17 +237,67 @@ class Explanation:
                     lines.append(f"      {way:<10} {bar(arm)}{matched}")
             boosts = ", ".join(f"{name} {value:+.2f}" for name, value in hit.why.boosts.items())
             lines += [f"      boosts     {boosts}"] if boosts else []
-        lines += [] if self.hits else ["nothing was found"]
+            in_all = self.in_all(hit)
+            lines += [f"      in all     {in_all}"] if in_all else []
+        lines += [] if self.hits else [self.nothing()]
         return "\n".join([*lines, *self.tails()])
 
+    @property
+    def is_question(self) -> bool:
+        """Whether anything was asked; otherwise the newest was listed."""
+        return bool(self.question.strip() or self.asked.get("by_vector"))
+
+    def opening(self) -> str:
+        """Return what was asked, in a few words."""
+        if self.question.strip():
+            return f"asked {self.question!r}"
+        return "asked with a vector" if self.is_question else "asked for the newest"
+
+    def nothing(self) -> str:
+        """Return why nothing came back."""
+        near = [one for one in self.others if one.place <= self.asked["limit"]]
+        if not (self.asked.get("strict") and near):
+            return "nothing was found"
+        if (weighting := self.asked["weighting"]) != "default":
+            return f"nothing got through the gate that {weighting} has for strict; the best had {near[0].total:.2f} in all"
+        sure = max(one.certainty or 0.0 for one in near)
+        return f"nothing was sure enough: the best had certainty {sure:.2f}, strict wants more than {gate.STRICT:.2f}"
+
+    def in_all(self, hit: Explained) -> str:
+        """Return the sum that the total of a hit is."""
+        arms = {way: arm for way in self.weights if (arm := getattr(hit.why, way))}
+        if not (hit.total or hit.why.boosts):
+            return ""
+        boosts = sum(hit.why.boosts.values())
+        base = hit.total - boosts
+        parts = [f"{self.weights[way]:.2f} × {arm.score:.2f} {way}" for way, arm in arms.items()]
+        is_told = abs(sum(self.weights[way] * arm.score for way, arm in arms.items()) - base) < CLOSE
+        if not (boosts or (parts and is_told)):
+            return f"{hit.total:.4f}"
+        sums = parts if is_told else [f"{base:.2f}"]  # what has no vector yet counts by its words alone
+        return " + ".join([*sums, *([f"{boosts:.2f} boosts"] if boosts else [])]) + f" = {hit.total:.2f}"
+
+    def counting(self) -> list[str]:
+        """Return how a score comes about, in a line."""
+        best = max(self.hits, key=lambda hit: hit.score, default=None)
+        if best is None or best.score <= 0:
+            return []
+        foreign = " (the embedder does not know the language of the question)" if self.share not in (None, 0.0, 1.0) else ""
+        weights = ", meaning ".join(f"{weight:.2f}" for weight in self.weights.values())
+        if self.asked["weighting"] != "default":
+            return [f"scores: what a hit has in all, by {self.asked['weighting']}"]
+        top = self.certainty * best.total / best.score
+        score = f"scores: certainty {self.certainty:.2f} × what a hit has in all / {top:.2f}, the best"
+        return [f"{score}; words count {weights}{foreign}" if weights else score]
+
     def heads(self) -> list[str]:
-        """Return what was understood and asked for, a line each."""
-        named = {"understood": self.cue, "asked for": self.asked}
+        """Return what was understood and asked for, and how it was counted, a line each."""
+        named = {"understood": self.cue if self.question.strip() else {}, "asked for": self.asked}
         told = {
             head: [f"{name} {_said(value)}" for name, value in parts.items() if name not in _UNTOLD]
             for head, parts in named.items()
         }
-        return [f"{head}: {'; '.join(parts)}" for head, parts in told.items() if parts]
+        return [*(f"{head}: {'; '.join(parts)}" for head, parts in told.items() if parts), *self.counting()]
 
     def tails(self) -> list[str]:
         """Return what did not come back, and what a context made of it, a line each."""
@@ -267,6 +326,11 @@ def bar(arm: Arm | None) -> str:
     filled = round(BAR * min(1.0, max(0.0, arm.score))) if arm else 0
     said = f"{arm.score:.2f}, place {arm.rank}" if arm else "–"
     return f"{'█' * filled}{'·' * (BAR - filled)} {said}"
+
+
+def doubtful(cue: Cue) -> list[str]:
+    """Return the times of a question that cannot be, or that may be read otherwise, in a line; none if all is clear."""
+    return [f"unclear when: {', '.join(cue.unclear)}"] if cue.unclear else []
 
 
 def _said(value: object) -> str:

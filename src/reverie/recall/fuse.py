@@ -45,12 +45,12 @@ DEFAULT = Weighting(
     neighbours=0.2,
     time=0.3,
     speaker=0.15,
-    session=0.15,
+    session=0.4,
     recency=0.02,
     trust=0.05,
     channel=0.02,
     confidence=0.05,
-    copy=1.0,
+    copy=2.0,
 )
 WEIGHTINGS: dict[str, Weighting | Published] = {
     "default": DEFAULT,
@@ -83,7 +83,7 @@ class Ranked(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What ranking knows of the question: when and where it was put, which time it is about, and whom it names."""
+    """What ranking knows of the question: when and where it was put, which time it is about, and whom it names, folded."""
 
     now: datetime
     channel: str | None
@@ -152,17 +152,16 @@ def rank(
     dates = {one.key: fit(one, asked.time) for one in outlines} if asked.time else {}
     boosts = [_boosts(one, beside.get(one.key, 0.0), dates.get(one.key, 0.0), asked, weighting) for one in outlines]
     scores = [found.base.get(one.key, 0.0) + sum(got.values()) for one, got in zip(outlines, boosts, strict=True)]
-    sessions: dict[tuple[str | None, str], float] = {}
+    sessions: dict[object, float] = {}
     for outline, score in zip(outlines, scores, strict=True):
-        if outline.session is not None:
-            place = (outline.channel, outline.session)
-            sessions[place] = max(sessions.get(place, 0.0), score)
-    low, high = min(sessions.values(), default=0.0), max(sessions.values(), default=0.0)
+        sessions[_session(outline)] = max(sessions.get(_session(outline), 0.0), score)
+    high = (
+        max(sessions.values(), default=0.0) or 1.0
+    )  # from 0 to the best, not from the least, which depends on how many are wanted
     ranked = []
     for outline, got, score in zip(outlines, boosts, scores, strict=True):
-        if outline.session is not None and high > low:
-            got["session"] = weighting.session * (sessions[outline.channel, outline.session] - low) / (high - low)
-            score += got["session"]
+        got["session"] = weighting.session * sessions[_session(outline)] / high
+        score += got["session"]
         if asked.authors and (belief := asked.authors.get(fold(outline.speaker or ""), 1.0)) < 1.0:
             got["author"] = (belief - 1.0) * score
             score += got["author"]
@@ -184,8 +183,18 @@ def rank(
     return ranked
 
 
+def _session(outline: Outline) -> object:
+    """Return what tells a session from others; what belongs to none is one by itself."""
+    return outline.key if outline.session is None else (outline.channel, outline.session)
+
+
 def _place(one: Ranked) -> tuple[bool, float, int]:
     return not one.holds, -one.score, -one.outline.key
+
+
+def is_by(outline: Outline, name: str) -> bool:
+    """Tell whether a memory was said by someone, or is about them; names are compared folded."""
+    return name in (fold(outline.speaker or ""), fold(outline.subject or ""))
 
 
 def holds(outline: Outline, now: datetime) -> bool:
@@ -195,7 +204,7 @@ def holds(outline: Outline, now: datetime) -> bool:
 
 def _boosts(outline: Outline, near: float, dated: float, asked: Asked, weighting: Weighting) -> dict[str, float]:
     age_s = max(0.0, (asked.now - outline.at).total_seconds())
-    is_named = asked.speaker is not None and outline.speaker == asked.speaker
+    is_named = asked.speaker is not None and is_by(outline, asked.speaker)
     is_own = asked.role is not None and asked.role in (outline.speaker, outline.role) and outline.speaker != "assistant"
     return {
         "neighbours": weighting.neighbours * near,

@@ -14,8 +14,10 @@ from collections.abc import Mapping, Set
 HIGH, MEDIUM, LOW = 0.75, 0.4, 0.1
 STRICT = 0.5
 EDGE = 0.3  # what it counts that the one who is named fits better, by meaning and by words
-MIDDLE, STEEP = 0.65, 6.0  # the closeness that is as likely an answer as not, and how fast that changes
+MIDDLE, STEEP = 0.6, 6.0  # the closeness that is as likely an answer as not, and how fast that changes
 SAID = 0.8  # how sure all words of a question make us, whatever the vectors say
+DATED = 0.6  # how much of a question is answered by what happened at the time that is all it names
+ELSEWHEN = 0.3  # what is left where nothing happened at the time that a question names
 
 
 def closeness(cosine: float, scale: tuple[float, float]) -> float:
@@ -37,6 +39,11 @@ def certainty(share: float, close: float | None, edge: float = 0.0) -> float:
         return min(1.0, max(0.0, share * (1.0 + EDGE * edge)))
     likely = 1.0 / (1.0 + math.exp(min(700.0, -STEEP * (close + EDGE * edge - MIDDLE))))
     return 1.0 - (1.0 - SAID * share * share) * (1.0 - likely)
+
+
+def dated(fits: float) -> float:
+    """Return what of a certainty is left where the best fits the time a question names so well."""
+    return ELSEWHEN + (1.0 - ELSEWHEN) * fits
 
 
 def confidence(certainty: float) -> str:

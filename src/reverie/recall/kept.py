@@ -13,8 +13,11 @@ from datetime import datetime
 from typing import Any
 
 from reverie.errors import NotFound
-from reverie.memory.trace import split_id
-from reverie.recall.explain import WAYS, Arm, Candidate, Explained, Explanation, Fate, Packed, Recollection, Why
+from reverie.memory.trace import KINDS, split_id
+from reverie.recall.explain import CLOSE, WAYS, Arm, Candidate, Explained, Explanation, Fate, Packed, Recollection, Why
+from reverie.recall.fuse import WEIGHTINGS, Weighting
+from reverie.recall.look import FOREIGN
+from reverie.recall.published import WITH_VECTORS, WITHOUT_VECTORS
 from reverie.store.base import Recalled, View, Where
 
 RANKED = 60  # candidates whose numbers are kept; of the others that they were looked at
@@ -62,9 +65,9 @@ def keep(
 ) -> Recalled:
     """Return what is kept of a recall; the ids of all that was looked at, since the question goes when any of it is erased.
 
-    Candidates come in the order of their places, every hit among them.
+    Candidates come in the order of their places, every hit among them; where nothing was asked, they are the hits.
     """
-    ranked, packed = looked(), packing() if packing else None
+    ranked, packed = looked() or _newest(found), packing() if packing else None
     scores = {hit.memory.id: (round(hit.score, DIGITS), hit.why.matched) for hit in found.hits}
     number = {one.id: n for n, one in enumerate(ranked, 1)}
     for id in [*(id for id, *_ in packed.parts), *(id for id, _ in packed.dropped)] if packed else ():
@@ -120,15 +123,51 @@ def tell(kept: Kept, view: View, fate: Fate | None = None) -> Explanation:
     return Explanation(
         recalled.id, recalled.question, recalled.at, numbers["confidence"], numbers["certainty"], numbers["arms"], tuple(hits),
         numbers["cue"], numbers["asked"], tuple(one for one in kept.ranked if one.id not in returned), numbers["looked"],
-        kept.packed, fate,
+        kept.packed, fate, *_weights(kept),
     )  # fmt: skip
+
+
+def _newest(found: Recollection) -> tuple[Candidate, ...]:
+    return tuple(
+        Candidate(hit.memory.id, hit.memory.version, place, 0.0, hit.why, hit.current)
+        for place, hit in enumerate(found.hits, 1)
+    )
+
+
+def _weights(kept: Kept) -> tuple[dict[str, float], float | None]:
+    """Return what words and meaning counted for, and what of its own weight meaning had: that for which the sums add up."""
+    weighting = WEIGHTINGS[kept.request.weighting]
+    if isinstance(weighting, Weighting):
+        words, meaning = weighting.words, weighting.meaning
+        shares = {share: (words, share * meaning) for share in (1.0, FOREIGN, 0.0)}
+        shares = {share: (one / (one + other), other / (one + other)) for share, (one, other) in shares.items()}
+    elif weighting.is_kenobot:
+        return {}, None
+    else:
+        shares = {1.0: (WITH_VECTORS["words"], WITH_VECTORS["meaning"]), 0.0: (WITHOUT_VECTORS["words"], 0.0)}
+    is_off = kept.numbers["arms"]["meaning"] == "off"
+    compared = [one for one, _ in kept.hits if (one.why.words if is_off else one.why.meaning)]
+    for share, (by_words, by_meaning) in shares.items():
+        if compared and all(abs(_base(one) - _counted(one, by_words, by_meaning)) < CLOSE for one in compared):
+            return {"words": by_words} | ({"meaning": by_meaning} if by_meaning else {}), share
+    return {}, None
+
+
+def _base(one: Candidate) -> float:
+    return one.total - sum(one.why.boosts.values())
+
+
+def _counted(one: Candidate, by_words: float, by_meaning: float) -> float:
+    words, meaning = (arm.score if arm else 0.0 for arm in (one.why.words, one.why.meaning))
+    return by_words * words + by_meaning * meaning
 
 
 def _asked(request: Request) -> dict[str, Any]:
     where = request.where
+    kinds = None if where.kinds is not None and set(where.kinds) >= set(KINDS) else where.kinds  # all of them are no choice
     asked = {
         "limit": request.limit, "now": request.now, "weighting": request.weighting, "strict": request.strict,
-        "as_of": request.as_of, "by_vector": request.by_vector, "authors": request.authors, "kinds": where.kinds,
+        "as_of": request.as_of, "by_vector": request.by_vector, "authors": request.authors, "kinds": kinds,
         "tags": where.tags, "subject": where.subject, "session": where.session, "between": where.between,
     }  # fmt: skip
     return {name: _plain(value) for name, value in asked.items() if value or (name == "kinds" and value is not None)}

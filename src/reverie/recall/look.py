@@ -9,15 +9,15 @@ from __future__ import annotations
 import logging
 import random
 import re
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
-from itertools import chain
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Protocol
 
 from reverie.errors import BadInput
-from reverie.memory.language import UNSPACED, Query, language_of, query, words_of
+from reverie.memory.language import LATIN, UNSPACED, Query, fold, is_beyond_latin, language_of, query, words_of
 from reverie.memory.trace import new_tail, space_mark
 from reverie.models.base import Embedder
 from reverie.recall import fuse, gate, published, words
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from reverie.store.base import Floats
 
 WIDE, WIDER = 100, 500  # candidates by words, each of which costs time, and by meaning, which hardly do
-HEAD = 40  # candidates beyond those wanted that are looked at among the turns around them
-DATED = 0.6  # how sure it makes us that something happened at the time that is all the question names
+HEAD, MORE = 60, 40  # candidates that are looked at among the turns around them: so many, or so many more than are wanted
+TELLING = 3  # hits that tell how sure we are
 FOREIGN = 0.2  # of the weight of meaning, where the embedder does not know the language
 MOST_SIGNS, MOST_WORDS = 20_000, 1_000  # of a question; the time that a search takes grows with them
 SHORTEST = 3  # characters of a question that has a meaning (C2)
@@ -88,7 +88,7 @@ def meaning_of(text: str, vector: Sequence[float] | None, knows: Knows) -> Meani
 class Found:
     """What each way of looking found: BM25, cosines and the lowest of all, and what is dated in the time asked for.
 
-    `share` is what of the weight of meaning applies.
+    `share` is what of the weight of meaning applies; `is_latin` says that the embedder reads no other script.
     """
 
     words: Mapping[int, float]
@@ -96,6 +96,7 @@ class Found:
     lowest: float
     dated: tuple[int, ...]
     share: float
+    is_latin: bool
 
 
 def recall(
@@ -124,22 +125,17 @@ def recall(
     found = _find(view, sought, cue, meaning, where, limit, now)
     arms = _arms(meaning if found.share else None, view, where, cue)
     if isinstance(weighting, Published):
-        scored = weighting.rank(cue.text, _described(view, cue, found, where), now, where.scope.channel, cue.more)
+        scored = weighting.rank(cue.text[:MOST_SIGNS], _described(view, cue, found, where), now, where.scope.channel, cue.more)
         ranked = [_as_ranked(one, now) for one in scored]
     else:
         ranked = _ranked(view, sought, cue, found, where, limit, now, weighting, authors)
-    best = ranked[:limit]
+    best = ranked[: max(limit, TELLING)]
     memories = view.fetch([one.outline.key for one in best], where.at)
     had = words.matched(sought, memories)
-    closeness, edge = _judged(cue.text, found, ranked, meaning)
-    asking = _beside_time(cue)
-    sure = [
-        gate.certainty(_shared(matched, asking, one.time), closeness.get(one.outline.key), edge)
-        for one, matched in zip(best, had, strict=True)
-    ]
-    certainty = max(sure[:3], default=0.0)
+    sure = _sure(cue, found, ranked, had, meaning)
+    certainty = max(sure[:TELLING], default=0.0)
     if isinstance(weighting, Published):
-        scores, passes = [one.score for one in best], [one.passes for one in scored[:limit]]
+        scores, passes = [one.score for one in best], [one.passes for one in scored]
         certainty = published.certainty(scored) if weighting.is_kenobot else certainty
     else:
         top = max((one.score for one in best), default=0.0)
@@ -148,7 +144,7 @@ def recall(
     places = _places(found, ranked)
     hits = tuple(
         Hit(memory, score, one.holds, memory.source.place, _why(one, places, matched))
-        for one, memory, matched, score, is_sure in zip(best, memories, had, scores, passes, strict=True)
+        for one, memory, matched, score, is_sure in islice(zip(best, memories, had, scores, passes, strict=False), limit)
         if is_sure or not strict
     )
     certainty = certainty if hits else 0.0
@@ -167,7 +163,9 @@ def _find(view: View, sought: Query, cue: Cue, meaning: Meaning | None, where: W
         except BadInput as exc:  # the embedder makes vectors of another length than those kept under its name
             log.warning("recall goes on by words alone: %s", exc)
             share = 0.0
-    return Found(by_words, {match.key: match.score for match in near.matches}, near.lowest, dated, share)
+    by_meaning = {match.key: match.score for match in near.matches}
+    is_latin = meaning is not None and meaning.languages is not None and meaning.languages <= LATIN
+    return Found(by_words, by_meaning, near.lowest, dated, share, is_latin)
 
 
 def _dated(view: View, where: Where, time: tuple[datetime, datetime] | None, limit: int) -> tuple[int, ...]:
@@ -189,14 +187,17 @@ def _ranked(
     authors: Mapping[str, float],
 ) -> list[Ranked]:
     """Rank by the weights: the best are looked at among the turns around them, and the best of all those in full."""
-    wanted, pending = limit + HEAD, found.words.keys() - found.meaning.keys()
+    wanted, pending = max(HEAD, limit + MORE), found.words.keys() - found.meaning.keys()
     fused = fuse.fuse(found.words, found.meaning, found.lowest, weighting, found.share, pending)
     head = [*dict.fromkeys((*list(fused.base)[:wanted], *found.dated))]
     around = view.around(head, where, words.REACH)
     runs = [[*reversed(around[key].before), key, *around[key].after] if key in around else [key] for key in head]
+    runs += [[key, near] for key, resting in view.derived(head, where).items() for near in resting]
     texts = view.texts([*dict.fromkeys(chain.from_iterable(runs))])
     said = words.reached(view, sought, where, found.words, runs, texts)
-    fused = fuse.fuse(said, found.meaning, found.lowest, weighting, found.share, pending)
+    strange = {key for key, text in texts.items() if found.is_latin and not text.isascii() and is_beyond_latin(text)}
+    meant = {key: cosine for key, cosine in found.meaning.items() if key not in strange}
+    fused = fuse.fuse(said, meant, found.lowest, weighting, found.share, pending | strange)
     beside = fuse.beside(runs, fused.base)
     first = sorted(said, key=lambda key: -fused.base[key] - weighting.neighbours * beside.get(key, 0.0))[:wanted]
     outlines = view.outlines([*dict.fromkeys((*first, *found.dated))])
@@ -222,32 +223,35 @@ def _as_ranked(one: published.Scored, now: datetime) -> Ranked:
     return Ranked(outline, share or None, one.meaning, time, None, one.score, fuse.holds(outline, now), boosts)
 
 
-def _beside_time(cue: Cue) -> frozenset[str]:
-    """Return the words that a memory should have: what happened on a day need not name it, nor say that it happened."""
-    if cue.time is None:
-        return frozenset(cue.words)
-    return frozenset(cue.words) - {word.text for time in cue.times for word in query(time.text).words} - _HAPPENED
-
-
-def _shared(matched: Sequence[str], asking: Set[str], time: float | None) -> float:
-    if not asking:  # nothing but a time was asked for
-        return DATED * (time or 0.0) if not matched else 1.0
-    return len(asking & set(matched)) / len(asking)
-
-
-def _judged(text: str, found: Found, ranked: Sequence[Ranked], meaning: Meaning | None) -> tuple[dict[int, float], float]:
-    """Return how close each is, where the embedder knows the language, and the edge of the one speaker who is named."""
+def _sure(
+    cue: Cue, found: Found, ranked: Sequence[Ranked], had: Sequence[tuple[str, ...]], meaning: Meaning | None
+) -> list[float]:
+    """Return how sure each of the best makes us that it is about what was asked."""
     keys = {one.outline.key for one in ranked}
     close = {}
     if meaning is not None and found.share == 1.0:
         close = {key: gate.closeness(cosine, meaning.scale) for key, cosine in found.meaning.items() if key in keys}
-    speaker, _ = _named(text[:MOST_SIGNS], [one.outline for one in ranked])
-    if speaker is None:
-        return close, 0.0
-    theirs = {one.outline.key for one in ranked if one.outline.speaker == speaker}
-    top = max(found.words.values(), default=0.0) or 1.0
-    said = {key: score / top for key, score in found.words.items() if key in keys}
-    return close, gate.edge(close, theirs) + gate.edge(said, theirs)
+    speaker, _ = _named(cue.text[:MOST_SIGNS], [one.outline for one in ranked])
+    edge = 0.0
+    if speaker is not None:
+        theirs = {one.outline.key for one in ranked if fuse.is_by(one.outline, speaker)}
+        top = max(found.words.values(), default=0.0) or 1.0
+        said = {key: score / top for key, score in found.words.items() if key in keys}
+        edge = gate.edge(close, theirs) + gate.edge(said, theirs)
+    telling = _telling(cue)
+    then = gate.dated(max((one.time or 0.0 for one in ranked), default=0.0)) if cue.time else 1.0
+    sure = []
+    for one, matched in zip(ranked, had, strict=False):
+        share = len(telling & set(matched)) / len(telling) if telling else gate.DATED * (one.time or 0.0)
+        sure.append(then * gate.certainty(share, close.get(one.outline.key), edge))
+    return sure
+
+
+def _telling(cue: Cue) -> frozenset[str]:
+    """Return the words that what was asked for should have: what happened on a day need not name it, nor say it happened."""
+    if cue.time is None:
+        return frozenset(cue.words)
+    return frozenset(cue.words) - {word.text for time in cue.times for word in query(time.text).words} - _HAPPENED
 
 
 def _candidates(ranked: list[Ranked], places: Places, sure: list[float]) -> tuple[Candidate, ...]:
@@ -289,13 +293,12 @@ def _share(text: str, meaning: Meaning | None) -> float:
 
 
 def _named(text: str, outlines: Sequence[Outline]) -> tuple[str | None, str | None]:
-    """Return the one speaker whom a question names, else the role of who asks about themselves in a chat with an assistant."""
-    said = words_of(text)
-    speakers = {outline.speaker for outline in outlines if outline.speaker and outline.speaker not in ROLES}
-    folded = text.casefold()
+    """Return the one whom a question names, folded, else the role of who asks about themselves in a chat with an assistant."""
+    said, folded = words_of(text), fold(text)
+    names = {fold(name) for one in outlines for name in (one.speaker, one.subject) if name and name not in ROLES}
     # Taking names apart takes time: first whether a part of one is in the question at all.
-    likely = (one for one in speakers if any(part in folded for part in one.casefold().split()))
-    named = [speaker for speaker in likely if not words_of(speaker).isdisjoint(said)]
+    likely = (name for name in names if any(part in folded for part in name.split()))
+    named = [name for name in likely if not words_of(name).isdisjoint(said)]
     if len(named) == 1:
         return named[0], None
     is_chat = any("assistant" in (outline.role, outline.speaker) for outline in outlines)

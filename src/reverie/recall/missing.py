@@ -14,14 +14,14 @@ from reverie.memory.language import Query, fold, query
 from reverie.memory.scope import Scope, visible
 from reverie.memory.trace import Memory, split_id
 from reverie.recall import gate, words
-from reverie.recall.explain import Candidate, Fate
+from reverie.recall.explain import CLOSE, Candidate, Fate
 from reverie.recall.kept import Kept, Request
 from reverie.recall.look import MOST_SIGNS, MOST_WORDS
+from reverie.recall.pack import NO_ROOM_APART, UNVERIFIED_SHARE
 from reverie.store.base import View, Where, fits
 
 REACH = 1_000  # candidates of a recall that is asked again
 LIKELY = 500  # memories that are compared with a text that is none of them word for word
-CLOSE = 0.005  # totals that two digits do not tell apart
 UNKNOWN = Fate("unknown", "nothing that may be seen here says that")
 
 
@@ -123,6 +123,10 @@ def _ranked(kept: Kept, memory: Memory, again: Callable[[], Sequence[Candidate]]
         return came
     ranked, last = {one.id: one for one in kept.ranked}, kept.hits[-1][0] if kept.hits else None
     asked_again = memory.id not in ranked
+    if asked_again and not (kept.recalled.question.strip() or kept.request.by_vector):
+        newest = len(kept.hits)
+        reason = f"nothing was asked, so the newest {newest:,} came; this is older"
+        return Fate("outranked", reason, memory, figures={"newest": newest})
     if asked_again:
         ranked = {one.id: one for one in again()}
         last = last and ranked.get(last.id)
@@ -165,8 +169,14 @@ def _came(kept: Kept, memory: Memory) -> Fate | None:
         return None
     budget, tokens, found = kept.packed.budget, kept.packed.tokens, f", at place {rank}," if hit else ""
     why = ", ".join(dropped) or "it has no place there"
-    reason = f"it was found{found} but left out of the context: {why}; {tokens:,} of {budget:,} tokens were used"
-    return Fate("packing", reason, memory, ranked=hit, figures={"tokens": tokens, "budget": budget})
+    figures = {"tokens": tokens, "budget": budget}
+    used = f"{tokens:,} of {budget:,} tokens were used"
+    if NO_ROOM_APART in dropped:
+        apart = sum(tokens for _, section, tokens in kept.packed.parts if section == "unverified")
+        figures |= {"unverified": apart, "unverified_budget": int(budget * UNVERIFIED_SHARE)}
+        used += f", {apart:,} of {figures['unverified_budget']:,} by lines that are unverified"
+    reason = f"it was found{found} but left out of the context: {why}; {used}"
+    return Fate("packing", reason, memory, ranked=hit, figures=figures)
 
 
 def _unfound(kept: Kept, memory: Memory, ranked: Sequence[Candidate]) -> Fate:
@@ -177,7 +187,9 @@ def _unfound(kept: Kept, memory: Memory, ranked: Sequence[Candidate]) -> Fate:
     by_meaning = [one.why.meaning.score for one in ranked if one.why.meaning]
     figures: dict[str, float] = {"words": len(had)}
     reasons = []
-    if not had:
+    if not kept.recalled.question.strip():
+        reasons.append("there was no question to share words with")
+    elif not had:
         reasons.append("it shares no word with the question")
     else:
         reasons.append(f"it shares {', '.join(had)} with the question, but {len(by_words):,} others match its words better")

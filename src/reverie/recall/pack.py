@@ -21,6 +21,7 @@ from reverie.memory.language import fold, is_unspaced
 from reverie.memory.trace import TRUST, less_trusted
 
 UNVERIFIED_SHARE = 0.25
+NO_ROOM, NO_ROOM_APART = "no room in the budget", "no room in the quarter of the budget for what is unverified"
 SHORTER = 0.06  # the power of its length by which the worth of a line falls; measured, between 0 and 0.1 it hardly matters
 _NOT_LATIN = re.compile("[^\x00-\u024f]")
 _VERIFIED = tuple(TRUST)[: tuple(TRUST).index("agent") + 1]
@@ -177,6 +178,7 @@ class _Page:
         self.preamble = preamble if preamble and count(preamble) * 4 <= budget else ""
         self.taken: list[tuple[Section, Item]] = []
         self.reasons: dict[str, str] = {}
+        self.crowded_out: dict[str, str] = {}  # the room that an item found full, when it was last tried
         self._opened: set[str] = set()
         self.costs = {item: count(f"{item.line}\n") for section in sections for item in section.items}
         self._ids: set[str] = set()
@@ -223,7 +225,7 @@ class _Page:
         """Return what is not shown."""
         for section in self.sections:
             for item in section.items:
-                yield Dropped(item.id, self.reasons.get(item.id, "no room in the budget"))
+                yield Dropped(item.id, self.reasons.get(item.id) or self.crowded_out.get(item.id, NO_ROOM))
 
     def over(self, text: str) -> tuple[int, bool] | None:
         """Return by how much a text is over the budget, else its unverified lines over their share, and which."""
@@ -240,6 +242,7 @@ class _Page:
             if tokens > 0 and not (unverified and is_verified(item.trust)):
                 del self.taken[place]
                 tokens -= max(1, self.costs[item])
+                self.crowded_out[item.id] = NO_ROOM_APART if unverified else NO_ROOM
 
     def _shown(self) -> Iterable[tuple[Section, list[Item]]]:
         """Return the sections with what was taken: what belongs together stands together, where its best stands."""
@@ -270,6 +273,7 @@ class _Page:
         opens = ({"unverified"} if is_apart else {"memory", section.heading}) - self._opened
         cost = self.costs[item] + sum(self._opening(one) for one in opens)
         if cost > self._left or (is_apart and cost > self._unverified):
+            self.crowded_out[name] = NO_ROOM if cost > self._left else NO_ROOM_APART
             return False
         self._left -= cost
         self._unverified -= cost if is_apart else 0

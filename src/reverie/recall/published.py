@@ -54,7 +54,10 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """A candidate in its place; `words` is KenoBot's count or Clanker's share, `parts` what each way of looking added."""
+    """A candidate in its place; `words` is KenoBot's count or Clanker's share, `parts` what each way of looking added.
+
+    `share` is what it has of the words that were sought, from 0 to 1.
+    """
 
     candidate: Candidate
     score: float
@@ -63,6 +66,7 @@ class Scored:
     parts: Mapping[str, float]
     matched: tuple[str, ...]
     passes: bool
+    share: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +115,8 @@ def kenobot(cue: str, candidates: Iterable[Candidate], now: datetime, more: Iter
         key = one.outline.key
         parts = {way: 1.0 / (RRF + places[key]) for way, places in ranks.items() if key in places}
         passes = "words" in parts or "time" in parts  # something is always nearest by meaning
-        scored.append(Scored(one, sum(parts.values()), len(had[key]), one.cosine, parts, had[key], passes))
+        share = len(had[key]) / max(1, len(sought))
+        scored.append(Scored(one, sum(parts.values()), len(had[key]), one.cosine, parts, had[key], passes, share))
     return _ordered(scored, now)
 
 
@@ -160,7 +165,7 @@ def clanker(cue: str, candidates: Iterable[Candidate], now: datetime, channel: s
         score = sum(parts.values())
         passes = is_relevant(score, signs["words"], signs["meaning"] if has_vectors else None)
         meaning = None if one.cosine is None else signs["meaning"]
-        scored.append(Scored(one, score, signs["words"], meaning, parts, matched, passes))
+        scored.append(Scored(one, score, signs["words"], meaning, parts, matched, passes, signs["words"]))
     return _ordered(scored, now)
 
 

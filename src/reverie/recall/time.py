@@ -20,7 +20,9 @@ from datetime import UTC, datetime, timedelta
 from functools import cache
 from typing import Any, NamedTuple, cast
 
+from reverie.memory import check
 from reverie.memory.language import language_of
+from reverie.recall.calendar import FUTURE, MORNING, NAMES, PHRASES, SOON, SPANISH_ONLY, WORDS
 
 DAY = timedelta(days=1)
 FARTHEST = 100  # years that "before 1990" reaches back
@@ -28,7 +30,6 @@ _MONTHS_IN = {"month": 1, "quarter": 3, "half": 6, "year": 12, "decade": 120, "c
 _DAYS_IN = {"day": 1, "week": 7, "weekend": 7, "fortnight": 14}
 _SECONDS_IN = {"second": 1, "minute": 60, "hour": 3600}
 _MEANT = {"hour": DAY / 24, "week": 7 * DAY, "month": 30 * DAY, "year": 365 * DAY}  # how wide people mean "a week ago"
-_MORNING, _NIGHT = (5, 12), (19, 29)  # hours of the day
 
 
 class Time(NamedTuple):
@@ -40,7 +41,11 @@ class Time(NamedTuple):
 
 
 class Reading(NamedTuple):
-    """What a text says of time: `windows` are the `times` that name a day or more, as wide as people mean them."""
+    """What a text says of time.
+
+    `windows` are the `times` that name a day or more, as wide as people mean them; those of a list ("in May and June") are one.
+    Windows that name their year come first: they do not hang on when they were said.
+    """
 
     times: tuple[Time, ...]
     windows: tuple[tuple[datetime, datetime], ...]
@@ -54,82 +59,10 @@ def find_times(text: str, now: datetime, language: str | None = None) -> tuple[T
 
 def read_times(text: str, now: datetime, language: str | None = None) -> Reading:
     """Return the times, and the expressions that name no possible time or that others would read as another one."""
+    check.moment(now, "now")
     return _Reader(text, now, language).read()
 
 
-def _counted(words: str, first: int = 0) -> dict[Any, str]:
-    return {value: row.replace("/", " ") for value, row in enumerate(words.split(), first)}
-
-
-# The words, by the letter that they give and by their value; "_" is a space.
-_LEXICON: dict[str, dict[Any, str]] = {
-    "M": _counted("january/enero february/febrero marzo abril mayo junio july/julio august/agosto"
-                  " september/septiembre/setiembre october/octubre november/noviembre december/diciembre", 1),
-    # Months and weekdays that are other words or names too: they need company.
-    "m": _counted("jan/ene feb/febr march/mar april/apr/abr may june/jun jul aug sept/sep/set oct nov dec/dic", 1),
-    "W": _counted("monday/lunes tuesday/martes wednesday/miercoles thursday/jueves friday/viernes saturday/sabado"
-                  " sunday/domingo"),
-    "w": _counted("mon/lun tue/tues wed/mie/mier/mierc thu/thur/thurs/jue/juev fri/vie/vier sat/sab sun/dom"),
-    "S": {3: "spring primavera", 6: "summer verano", 9: "autumn fall otono", 12: "winter invierno"},  # north of the equator
-    "P": {(0, 6): "madrugada", _MORNING: "morning", (12, 20): "afternoon tarde", (17, 24): "evening", _NIGHT: "night noche"},
-    "U": {"second": "seconds secs segundos", "minute": "minute minutes min mins minuto minutos", "day": "day days dia dias d",
-          "hour": "hour hours hr hrs hora horas h", "week": "week weeks workweek wk wks semana semanas w",
-          "weekend": "weekend weekends fin_de_semana fines_de_semana finde", "fortnight": "fortnight quincena",
-          "month": "month months mes meses", "quarter": "quarter quarters qtr trimestre trimestres",
-          "half": "half mitad semestre", "year": "year years yr yrs ano anos", "century": "century siglo",
-          "decade": "decade decades decada decadas decenio"},
-    "R": {-1: "last past previous prior pasado pasada pasados pasadas ultimo ultima ultimos ultimas anterior anteriores",
-          0: "this current este esta estos estas actual", -2: "antepasado antepasada",
-          1: "next coming upcoming following proximo proxima proximos proximas siguiente siguientes que_viene que_vienen"},
-    "T": {0: "today hoy right_now ahora_mismo", -1: "yesterday ayer", -2: "day_before_yesterday anteayer antier antes_de_ayer",
-          1: "tomorrow tmrw", 2: "day_after_tomorrow pasado_manana"},
-    "O": _counted("first/primer/primero/primera/primeros/primeras second/segundo/segunda third/tercer/tercero/tercera"
-                  " fourth/cuarto/cuarta fifth/quinto/quinta sixth/sexto/sexta seventh/septimo/septima eighth/octavo/octava"
-                  " ninth/noveno/novena tenth/decimo/decima eleventh twelfth thirteenth fourteenth fifteenth sixteenth"
-                  " seventeenth eighteenth nineteenth twentieth", 1) | {30: "thirtieth"},
-    "n": _counted("zero/cero one/uno two/dos three/tres four/cuatro five/cinco six/seis seven/siete eight/ocho nine/nueve"
-                  " ten/diez eleven/once twelve/doce thirteen/trece fourteen/catorce fifteen/quince/xv sixteen/dieciseis/xvi"
-                  " seventeen/diecisiete/xvii eighteen/dieciocho/xviii nineteen/diecinueve/xix twenty/veinte/xx"
-                  " veintiuno/veintiun/xxi veintidos veintitres veinticuatro veinticinco veintiseis veintisiete veintiocho"
-                  " veintinueve thirty/treinta")
-    | {40: "forty cuarenta", 50: "fifty cincuenta", 60: "sixty sesenta", 70: "seventy setenta", 80: "eighty ochenta",
-       90: "ninety noventa", 100: "hundred cien ciento", 200: "doscientos", 300: "trescientos", 400: "cuatrocientos",
-       500: "quinientos", 600: "seiscientos", 700: "setecientos", 800: "ochocientos", 900: "novecientos", 1000: "thousand mil"},
-    "G": {20: "twenties", 30: "thirties", 40: "forties", 50: "fifties", 60: "sixties", 70: "seventies", 80: "eighties",
-          90: "nineties"},
-    "c": {(1, 3): "couple par", (2, 5): "few several pocos pocas unos unas varios varias"},
-    "e": {0: "early earlier", 1: "mid", 2: "late", 3: "later"},
-    "E": {0: "beginning start principios comienzos inicios principio", 1: "middle mediados", 2: "end finales fines fin final"},
-    # A month and day; a month, which one and the weekday; or days after Easter.
-    "H": {(12, 25): "christmas christmas_day navidad navidades", (12, 24): "christmas_eve nochebuena", (10, 31): "halloween",
-          (12, 31): "new_year's_eve new_years_eve nochevieja", (1, 1): "new_year's_day new_years_day new_year_day ano_nuevo",
-          (1, 6): "dia_de_reyes", (2, 14): "valentine's_day san_valentin", (11, 2): "dia_de_muertos dia_de_los_muertos",
-          (5, 1): "workers'_day labour_day dia_del_trabajo dia_del_trabajador", (7, 4): "independence_day",
-          (11, 4, 3): "thanksgiving thanksgiving_day accion_de_gracias", (9, 1, 0): "labor_day", (5, 2, 6): "mother's_day",
-          (6, 3, 6): "father's_day", (0,): "easter easter_sunday pascua", (1,): "easter_monday", (-3,): "semana_santa",
-          (-2,): "good_friday viernes_santo"},
-    "TP": {(0, _NIGHT): "tonight", (-1, _NIGHT): "anoche"}, "t": {0: "the la las los"}, "l": {0: "el"}, "a": {1: "a an un una"},
-    "K": {(0, 0, "am"): "midnight medianoche", (720, 0, "pm"): "noon midday mediodia medio_dia"}, "k": {0: "o'clock en_punto"},
-    "o": {0: "of de del"}, "i": {0: "in en"}, "j": {0: "on"}, "@": {0: "at a_las"}, "p": {0: "during durante por by para for"},
-    "f": {1: "from"}, "d": {0: "within dentro_de"}, "z": {0: "to through thru al hacia"}, "Z": {0: "until till hasta"},
-    "s": {0: "since desde a_partir_de a_partir_del"}, "b": {0: "between entre"}, "h": {-1: "hace"}, "&": {0: "and y or o"},
-    "A": {1: "after despues_de despues_del later_than"}, "B": {-1: "before antes_de antes_del prior_to"},
-    "g": {-1: "ago atras"}, "F": {3: "hence from_now despues mas_tarde"}, "J": {0: "now ahora date la_fecha"},
-    "r": {0: "every each cada todos todas"},
-    "v": {0: "will would can could should might must may_be may_have may_not may_also may_i may_we may_you"},
-    # Words that change nothing are left out of the shape.
-    "": {0: "business working calendar calendario de_trabajo laborables habiles about around exactly exactamente almost casi"
-            " nearly roughly aproximadamente"},
-}  # fmt: skip
-_WORDS = {
-    word.replace("_", " "): (key, value) for key, rows in _LEXICON.items() for value in rows for word in rows[value].split()
-}
-_WORDS |= dict.fromkeys(("half an hour", "media hora"), ("L", [(30, 30, "minute")]))
-_PHRASES = "|".join(sorted((re.escape(word) for word in _WORDS if not word.isalpha()), key=len, reverse=True))
-_SPANISH_ONLY = frozenset(("once", "set", "mayo", "dom", "par"))  # other words in an English text
-_NAMES = frozenset(("abril", "julio", "domingo"))  # with a capital
-_FUTURE = re.compile(r"\b(?:will|shall|gonna|going to|v(?:oy|as|amos|an|a) a)\b|['’]ll\b|\w[aeid]r(?:á|ás|án)\b", re.IGNORECASE)
-_SOON = re.compile("coming|viene", re.IGNORECASE)
 _NOT_DIGITS = re.compile(r"\D+")
 _CLOCK = re.compile(r"(\d+)(?:[:.h](\d\d))?[\d:]*\s?([ap]?)")
 _TOKEN = re.compile(  # the name of each kind is its letter
@@ -140,7 +73,7 @@ _TOKEN = re.compile(  # the name of each kind is its letter
         |h[0-5]\d)(?!\w))
     |(?P<x>[$€£]\s?\d[\d.,]*|\d+(?:[.,:/]\d+)+|\d+\s?%|\d{5,})|(?P<O>\d\d?(?:(?:st|nd|rd|th|er|ro|do|to|vo|mo|no)\b|[ºª°]))
     |(?P<Y>'\d\d\b)|(?P<G>(?:1\d|20)?\d0\s?'?s\b)|(?P<Q>[qh][1-4]\b)|(?P<N>\d+)|(?P<word>(?:PHRASES)(?!\w)|[a-z\u0300]+(?:'[a-z]+)?)
-    |(?P<sign>\S)""".replace("PHRASES", _PHRASES).replace("\\ ", r"\s+"),
+    |(?P<sign>\S)""".replace("PHRASES", PHRASES).replace("\\ ", r"\s+"),
     re.VERBOSE,
 )
 
@@ -159,11 +92,13 @@ class _Token(NamedTuple):
     start: int
     end: int
     value: Any
+    dated: bool = False  # it names its year
 
 
 _Length = list[tuple[int, int, str]]  # at least and at most so many of a unit, and of another
 _Hour = tuple[int, int, str]  # a minute of the day, how many minutes it lasts, and the half of the day if that was said
-_Made = _Span | _Length | _Hour | int | None
+_UNCLEAR = "no such day, or not only one"
+_Made = _Span | _Length | _Hour | int | str | None
 
 
 class _Folded(dict[int, str]):
@@ -188,7 +123,7 @@ class _Reader:
 
     def __init__(self, text: str, now: datetime, language: str | None) -> None:
         self.text, self.now, self.language = text, now, language
-        self.today, self.ahead = _midnight(now), _FUTURE.search(text) is not None
+        self.today, self.ahead = _midnight(now), FUTURE.search(text) is not None
         self.unclear: dict[str, None] = {}
         self.tokens: list[_Token] = []
 
@@ -201,17 +136,46 @@ class _Reader:
             if needed <= letters and self._apply(pattern, make, shape):
                 shape = "".join([token.letter for token in self.tokens])
                 letters = set(shape)
-        times, windows = [], []
-        for _, at, to, (start, end, grain, _) in (token for token in self.tokens if token.letter == "D"):
-            slack = max(timedelta(), _MEANT.get(grain, timedelta()) - (end - start)) / 2
-            with suppress(OverflowError):  # at the ends of the calendar no zone can follow
-                window = (start - slack, end + slack)
-                if window[0].astimezone(UTC) < window[1].astimezone(UTC) and start.astimezone(UTC) < end.astimezone(UTC):
-                    times.append(Time(start, end, self.text[at:to]))
-                    windows += [window] if grain != "clock" else []
-                    continue
-            self.unclear[self.text[at:to]] = None
-        return Reading(tuple(times), tuple(windows), tuple(self.unclear))
+        listed = self._lists(shape)
+        times: list[Time] = []
+        windows: dict[int, tuple[datetime, datetime, bool]] = {}
+        for place, (letter, at, to, span, dated) in enumerate(self.tokens):
+            window = _window(span) if letter == "D" else None
+            if window:
+                times.append(Time(span.start, span.end, self.text[at:to]))
+                if span.grain != "clock":
+                    before = windows.pop(listed.get(place, -1), (*window, dated))
+                    ends = min(before[0], window[0], key=datetime.timestamp), max(before[1], window[1], key=datetime.timestamp)
+                    windows[place] = (*ends, dated or before[2])
+            elif letter in "D!":
+                self.unclear[self.text[at:to]] = None
+        by_year = sorted(windows.values(), key=lambda window: not window[2])
+        return Reading(tuple(times), tuple((start, end) for start, end, _ in by_year), tuple(self.unclear))
+
+    def _lists(self, shape: str) -> dict[int, int]:
+        """Return for each time that goes on a list the one before it; on the way let the times of a list settle each other."""
+        pairs = [
+            (found.start(), found.end(1))
+            for found in _LISTED.finditer(shape)
+            if "&" in found[1] or self.tokens[found.start()].value.grain == self.tokens[found.end(1)].value.grain
+        ]
+        for first, then in reversed(pairs):
+            self._settle(first, then, -1)
+        for first, then in pairs:
+            self._settle(then, first, 1)
+        return {then: first for first, then in pairs}
+
+    def _settle(self, place: int, by: int, way: int) -> None:
+        """Move a time that floats to the year that its neighbour names, or to where the two are one stretch."""
+        span, beside = self.tokens[place].value, self.tokens[by].value
+        with suppress(ValueError, OverflowError):
+            if span.floats == "year" and self.tokens[by].dated:
+                self.tokens[place] = self.tokens[place]._replace(value=_near(span, beside, way), dated=True)
+            elif span.floats and span.floats == beside.floats and self.ahead == (way > 0):
+                week = 7 * way * DAY
+                moved = _moved(span, span.start.year + way) if span.floats == "year" else _whole(span.start + week)
+                if beside.end == moved.start if way > 0 else moved.end == beside.start:
+                    self.tokens[place] = self.tokens[place]._replace(value=moved._replace(floats=span.floats))
 
     def _apply(self, pattern: re.Pattern[str], make: Callable[..., _Made], shape: str) -> bool:
         kept: list[_Token] = []
@@ -221,11 +185,12 @@ class _Reader:
             self.said = self.text[at:to]
             named = {name: self.tokens[found.start(name)].value for name in pattern.groupindex if found.start(name) >= 0}
             try:
-                made: _Made | str = make(self, **named)
+                made = make(self, **named)
             except (ValueError, OverflowError):
-                self.unclear[self.said], made = None, "no such day"
+                made = _UNCLEAR
             if made is not None:
-                kept += [*self.tokens[done : found.start()], _Token(_LETTERS[type(made)], at, to, made)]
+                dated = "y" in named or any(token.dated for token in self.tokens[found.start() : found.end()])
+                kept += [*self.tokens[done : found.start()], _Token(_LETTERS[type(made)], at, to, made, dated)]
                 done = found.end()
         self.tokens = kept + self.tokens[done:]
         return done > 0
@@ -250,19 +215,19 @@ class _Reader:
             at, value, letter = before.start, whole, letter.replace("n", "Y" if whole > 999 else "N")
             del tokens[-gap:]
         if letter:
-            tokens.append(_Token(letter, at, to, value))
+            tokens.append(_Token(letter, at, to, value, kind in ("I", "X") and len(said) > len("31/12")))
 
     def _word(self, word: str, at: int) -> tuple[str, Any]:
-        letter, value = _WORDS.get(word) or _WORDS.get(word.partition("'")[0], ("x", None))
+        letter, value = WORDS.get(word) or WORDS.get(word.partition("'")[0], ("x", None))
         before = self.tokens[-1] if self.tokens else _Token(";", 0, 0, None)
         if word == "manana":
-            return ("P", _MORNING) if before.letter in "tR" else ("T", 1)
-        if word in _SPANISH_ONLY and not self._is_spanish():
+            return ("P", MORNING) if before.letter in "tR" else ("T", 1)
+        if word in SPANISH_ONLY and not self._is_spanish():
             return "m" if word == "mayo" else "x", value
         is_unit_alone = len(word) == 1 and letter == "U" and not self.text[at - 1 : at].isdigit()
         if is_unit_alone or (word == "may" and before[0::3] == ("R", 0) and self.text[at].islower()):  # "this may be"
             return "x", None
-        return letter.lower() if word in _NAMES and self.text[at].isupper() else letter, value
+        return letter.lower() if word in NAMES and self.text[at].isupper() else letter, value
 
     def _is_spanish(self) -> bool:
         self.language = self.language or language_of(self.text)
@@ -320,12 +285,12 @@ class _Reader:
         first, second, *third = parts = [int(part) for part in _NOT_DIGITS.split(x)]
         if third and x[:4].isdigit():
             return _whole(self._on(*parts))
-        if third and max(first, second) > 31:
+        if third and max(first, second) > 31 and not 1800 < third[0] < 2200:
             return None
         if not third and max(parts) > 31:
             return self._months(max(parts), min(parts)) if 1800 < max(parts) < 2200 and 0 < min(parts) < 13 else None
         if not third and (x == "24/7" or min(parts) > 12 or (max(parts) < 13 and "0" not in x[::3] and p is None)):
-            return None
+            return _UNCLEAR if p is None and max(parts) < 13 and self.said == self.text.strip("¿?. \n") else None
         day_first = first > 12 or (second <= 12 and ("." in x or self._is_spanish()))
         day, month = (first, second) if day_first else (second, first)
         if not day_first and first != second <= 12:
@@ -380,7 +345,7 @@ class _Reader:
         since = (self.now.weekday() - w) % 7
         if r is None:
             return _whole(self.today + (-since % 7 if self.ahead else -since) * DAY)._replace(floats="week")
-        if _SOON.search(self.said):
+        if SOON.search(self.said):
             return _whole(self.today + (7 - since) * DAY)
         if r == -1 and 0 < since <= self.now.weekday():
             self.unclear[self.said] = None  # "last Monday" on a Friday: of this week, or of the last
@@ -455,17 +420,9 @@ class _Reader:
         """Read a range; where one end floats, it is the nearest to the other."""
         start, end = (side if isinstance(side, _Span) else _whole(self.today) for side in (a, b))
         if start.floats == "year" and not end.floats:
-            start = (
-                _moved(start, end.start.year)
-                if _moved(start, end.start.year).start < end.end
-                else _moved(start, end.start.year - 1)
-            )
+            start = _near(start, end, -1)
         elif end.floats == "year":
-            end = (
-                _moved(end, start.start.year)
-                if _moved(end, start.start.year).end > start.start
-                else _moved(end, start.start.year + 1)
-            )
+            end = _near(end, start, 1)
         elif end.floats == "week":
             end = _whole(start.start + (end.start - start.start) // DAY % 7 * DAY)
         return _Span(start.start, end.end, "day", start.floats and end.floats) if start.start < end.end else None
@@ -486,6 +443,16 @@ def _midnight(moment: datetime) -> datetime:
     return moment.replace(hour=0, minute=0, second=0, microsecond=0, fold=0)
 
 
+def _window(span: _Span) -> tuple[datetime, datetime] | None:
+    """Return an interval as wide as it is meant, or None if no clock shows it."""
+    slack = max(timedelta(), _MEANT.get(span.grain, timedelta()) - (span.end - span.start)) / 2
+    with suppress(OverflowError):  # at the ends of the calendar no zone can follow
+        start, end = span.start - slack, span.end + slack
+        if start.astimezone(UTC) < end.astimezone(UTC) and span.start.astimezone(UTC) < span.end.astimezone(UTC):
+            return start, end
+    return None
+
+
 def _whole(day: datetime) -> _Span:
     return _Span(day, day + DAY)
 
@@ -497,6 +464,12 @@ def _later(moment: datetime, months: int) -> datetime:
 
 def _moved(span: _Span, year: int) -> _Span:
     return _Span(span.start.replace(year=year), span.end.replace(year=year + span.end.year - span.start.year), span.grain)
+
+
+def _near(span: _Span, other: _Span, way: int) -> _Span:
+    """Return what comes every year as the one nearest before (-1) or after (1) the other."""
+    moved = _moved(span, other.start.year)
+    return moved if (moved.start < other.end if way < 0 else moved.end > other.start) else _moved(span, other.start.year + way)
 
 
 def _year(year: int, now: datetime) -> int:
@@ -541,6 +514,7 @@ def _feast(year: datetime, h: tuple[int, ...]) -> _Span:
 
 
 _LETTERS: dict[type, str] = {_Span: "D", list: "L", tuple: "K", int: "M", str: "!"}
+_LISTED = re.compile("D(?=((?:,|,?&)[ijp]?[tl]?)D)")
 _TELLING = frozenset("IXDMmWwSHTUYGQKCPNnOL@")
 # Shapes and what they mean, in the order in which they are tried. <n> names the token that follows; ~ is an article, if there
 # is one; % a word or sign that makes a range; _ the end of what tells a time.
@@ -550,17 +524,25 @@ _MEANING: tuple[tuple[Callable[..., _Made], tuple[str, ...]], ...] = (
     (_Reader.clock, ("<x>C",)),
     (lambda self, t: _whole(self.today + t * DAY), ("<t>T",)),
     (lambda _, m: int(m), ("<m>m(?:(?<=[ipfsZBAbReNO]m)|(?<=e-m)|(?<=[UWE]om)|(?<=[NOn][-/o]m)|(?<=[Mm]%m))",
-                           "<m>m(?=%[Mm]|[-/]?~[NO]|[-/,]?Y)")),
+                           "<m>m(?=%[Mm]|[-/]?~[NO]|[-/,]?Y|(?:,m){0,9},?&[Mm],?o?Y)",
+                           *2 * ("<m>m(?:(?<=M&m)|(?<=M,&m)|(?<=MY&m)|(?:(?<=M,m)|(?<=MY,m))(?=,?&))",))),
+    (lambda self, m: int(m) if self.said[0].isupper() else None, ("<m>m(?=,?&M|,M,?&M)",)),
     (_Reader.months, ("R?<r>R<m>M", "R?<r>R<s>S", "<r>R<q>Q", "<m>M<r>R(?!U)", "<s>S<r>R(?!U)", "<m>M", "<q>Q",
-                      "<s>S(?=[,o]?Y|o~(?:RU|UR))", "[ip]~<s>S(?!o)")),
+                      "<s>S(?=[,o]?Y|o~(?:RU|UR))", "[ip]~<s>S(?!o)", "(?<=D&)<s>S(?!o)", "<s>S(?=&D)")),
     (lambda self, h, y: _feast(self._on(y, 1, 1), h), ("<h>H[,o]{0,2}<y>Y",)),
     (lambda self, h, r=None: self._yearly(lambda year: _feast(self._on(year, 1, 1), h), r),
      ("<h>H<r>R(?!U)", "R?<r>R<h>H", "<h>H")),
-    (_Reader.day_of, ("[bsfo]?~<n>[NO][-zZa&]~<k>[NO][-/o]?<d>D", "[bsfo]?<d>D~<n>[NO]%~<k>[NO](?![UDK])",
+    (_Reader.day_of, ("[bsfo]?~<n>[NO](?:,~[NO]){0,9},?[-zZa&]~<k>[NO][-/o]?<d>D",
+                      "[bsfo]?<d>D~<n>[NO]%~<k>[NO](?![UDK])", "(?<!i)<d>D~<n>[NO](?:,~[NO]){0,9},?&~<k>[NO]_",
                       "(?<![NOi])(?<![NO]o)<d>D~<n>[NO](?![UD])", "<n>[NO][-/o,]?<d>D", "<n>no<d>D",
                       "(?<!i)<d>D[-/]~<n>[NO](?![UDK])")),
+    (lambda _, d, n: _UNCLEAR if d.grain == "month" and not 0 < n < 32 and n < 100 else None,
+     ("<n>[NO]o?<d>D", "<d>D~<n>O", "(?<!i)<d>D<n>N_")),
+    (lambda _, **said: _UNCLEAR, ("![-,o/]{0,2}<y>Y", "<y>Y[-/]?!", "<w>[Ww],?~!")),
     (_Reader.in_year, ("<d>D[-,o/]{0,2}<y>Y", "<y>Y[-/]?<d>D")),
     (lambda self, d, y: self.in_year(d, _year(y, self.now)) if y > 31 or d.grain == "day" else None, ("<d>D[-/o]<y>N_",)),
+    (lambda self, y: self._unit("year", self._on(y, 1, 1)) if 1900 <= y < 2100 else None,
+     ("<y>Y(?:(?<=Y&Y)(?![xU])|(?<=Y,&Y)(?![xU])|(?=(?:,Y){0,9},?&Y(?![xU])))",)),
     (_Reader.decade, ("t<y>G", "<y>G(?<![tx]G)", "<u>Uo?t?<y>[NnYG]_", "(?<=[iop])t<y>[NnY]_")),
     (lambda self, y, u="year": self._unit("year", self._on(y, 1, 1)) if u == "year" and y > 99 else None,
      ("<u>Uo?<y>[YN]", "<y>Y(?:(?<=[eiszZBAb]Y)|(?<=EoY)|(?<=OUY)|(?<=OU[-o]Y)|(?<=e-Y)|(?<=[fop]Y)_|(?<=Y%Y)_|(?=%Y_)"
@@ -585,6 +567,7 @@ _MEANING: tuple[tuple[Callable[..., _Made], tuple[str, ...]], ...] = (
     (_Reader.the_day, ("<w>[Ww],?~<n>[NO](?![-Ux])",)),
     (_Reader.weekday, ("(?<![tr])<w>W", "<w>w(?:(?<=[jlpfs]w)|(?=[@KP]))")),
     (_Reader.in_year, ("<d>D[oi,]{0,2}~<e>D",)),
+    (lambda _, d: _UNCLEAR, ("!o~<d>D",)),
     (_Reader.away, ("<q>L<b>[fAB]~<d>D",)),
     (_Reader.beside, ("<u>U<b>[AB]~<d>D",)),
     (_Reader.the_day, ("(?:(?<=[jpsZBAbf])t|(?<=Uo)t|l)<n>[NO]_",)),
@@ -608,6 +591,6 @@ def _rules() -> list[tuple[re.Pattern[str], frozenset[str], Callable[..., _Made]
     for make, shapes in _MEANING:
         for shape in shapes:
             pattern = re.sub(r"<(\w)>(\[[^]]*\]|.)", r"(?P<\1>\2)", shape).replace("~", "[tl]?").replace("%", "[-zZa]")
-            needed = frozenset(re.findall(r"<\w>([A-Za-z])(?!\?)", shape))
+            needed = frozenset(re.findall(r"(?<=<\w>)[A-Za-z](?!\?)|(?<![?<])!", shape))
             rules.append((re.compile(pattern.replace("_", "(?![A-Za-z])")), needed, make))
     return rules

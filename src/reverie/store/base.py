@@ -110,6 +110,7 @@ class Outline(NamedTuple):
     id: str
     version: int
     kind: str
+    subject: str | None
     speaker: str | None
     role: str | None
     channel: str | None
@@ -307,6 +308,9 @@ class View(Protocol):
 
     def around(self, keys: Sequence[int], where: Where, reach: int = 1) -> dict[int, Around]:
         """Return for each turn the `reach` before and after it in its session (else channel), of those that fit."""
+
+    def derived(self, keys: Sequence[int], where: Where) -> dict[int, tuple[int, ...]]:
+        """Return what rests on each: the memories that fit and name it as a source."""
 
     def texts(self, keys: Sequence[int]) -> dict[int, str]:
         """Return what the full text search looks at of each."""
@@ -623,14 +627,14 @@ def check_vectors(vectors: Sequence[Vector]) -> None:
 def kept_values(vector: Vector, length: int) -> Floats:
     """Return the numbers that are kept of a vector.
 
-    The mean of two is not scaled back to length 1: that would favour texts whose neighbours speak of other things.
+    Sixteen bits of each, in every store. The mean of two is not scaled back to length 1: that would favour texts whose
+    neighbours speak of other things.
     """
     import numpy as np
 
     alone = unit(vector.values, length)
-    if vector.between is None:
-        return alone
-    return np.asarray((alone + unit(vector.between, length)) / 2, np.float32)
+    kept = alone if vector.between is None else (alone + unit(vector.between, length)) / 2
+    return np.asarray(kept, np.float16).astype(np.float32)
 
 
 def unit(values: Sequence[float] | Floats, length: int | None) -> Floats:

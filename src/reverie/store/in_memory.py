@@ -299,7 +299,8 @@ class InMemoryView:
         streams: dict[tuple[str | None, str | None], list[tuple[datetime, int]]] = {}
         for key, record in self._fitting(replace(where, retired=False, ever=False)):
             memory = record.memory
-            streams.setdefault((memory.origin.channel, memory.origin.session), []).append((_when(memory), key))
+            if memory.kind == "turn":
+                streams.setdefault((memory.origin.channel, memory.origin.session), []).append((_when(memory), key))
         found: dict[int, Around] = {}
         for key in keys:
             memory = self._kept.records[key].memory
@@ -310,6 +311,17 @@ class InMemoryView:
                 after = [near for at, near in turns if (at, near) > here]
                 found[key] = Around(tuple(before[:reach]), tuple(after[:reach]))
         return found
+
+    def derived(self, keys: Sequence[int], where: Where) -> dict[int, tuple[int, ...]]:
+        sources = {self._kept.records[key].memory.id: key for key in keys}
+        resting: dict[int, set[str]] = {}
+        for held in self.citing(sources):
+            if held.retired_seq is None:
+                for id in sources.keys() & set(held.sighting.rests_on):
+                    resting.setdefault(sources[id], set()).add(held.id)
+        fitting = {record.memory.id: key for key, record in self._fitting(replace(where, retired=False, ever=False))}
+        found = {key: tuple(sorted(fitting[id] for id in ids if id in fitting)) for key, ids in resting.items()}
+        return {key: near for key, near in found.items() if near}
 
     def texts(self, keys: Sequence[int]) -> dict[int, str]:
         return {key: indexed_text(self._kept.records[key].memory) for key in keys}
@@ -335,8 +347,8 @@ class InMemoryView:
         memories = [(key, self._kept.records[key].memory) for key in keys]
         return [
             Outline(
-                key, m.id, m.version, m.kind, m.speaker, m.role, m.origin.channel, m.origin.session, m.trust, m.confidence,
-                _when(m), m.valid_from, m.valid_until,
+                key, m.id, m.version, m.kind, m.subject, m.speaker, m.role, m.origin.channel, m.origin.session, m.trust,
+                m.confidence, _when(m), m.valid_from, m.valid_until,
             )
             for key, m in memories
         ]  # fmt: skip

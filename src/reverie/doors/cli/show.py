@@ -218,22 +218,27 @@ def _counts(commit: Commit) -> list[str]:
 
 def a_recollection(page: Page, found: Any, reasons: bool = False) -> None:
     """Show what came to mind, and on request a bar for every way of looking."""
-    if not found.hits:
+    from reverie.recall.explain import doubtful
+
+    if found.hits:
+        page.line((f"{found.confidence} confidence ({found.certainty:.2f})", "bold"))
+    else:
         page.line(f"nothing said about {cut(found.cue.text, page.full)!r}")
-        return
-    page.line((f"{found.confidence} confidence ({found.certainty:.2f})", "bold"))
+    for line in doubtful(found.cue):
+        page.line((cut(line, page.full), "yellow"))
     for hit in found.hits:
         memory_line(page, hit.memory, (f"{hit.score:4.2f}  ", "green"), after="" if hit.current else "  (no longer)")
         if reasons:
             _reasons(page, hit)
-    if reasons:
+    if reasons and found.hits:
         _arms(page, found)
 
 
 def an_explanation(page: Page, explanation: Any) -> None:
     """Show a kept recall with its reasons."""
     _question(page, explanation)
-    page.line((f"{explanation.confidence} confidence ({explanation.certainty:.2f})", "bold"))
+    if explanation.is_question:
+        page.line((f"{explanation.confidence} confidence ({explanation.certainty:.2f})", "bold"))
     for line in explanation.heads():
         page.line((cut(line, page.full), "dim"))
     for hit in explanation.hits:
@@ -243,8 +248,10 @@ def an_explanation(page: Page, explanation: Any) -> None:
         else:
             memory_line(page, hit.memory, before)
         _reasons(page, hit)
+        if in_all := explanation.in_all(hit):
+            page.line(f"      {'in all':<11}", in_all)
     if not explanation.hits:
-        page.line("nothing was found")
+        page.line(explanation.nothing())
     for line in explanation.tails():
         page.line((line, "dim"))
     _arms(page, explanation)
@@ -264,7 +271,7 @@ def an_absence(page: Page, explanation: Any) -> None:
 
 
 def _question(page: Page, explanation: Any) -> None:
-    page.line(f"{page.when(explanation.at)}  asked {cut(explanation.question, page.full)!r}")
+    page.line(f"{page.when(explanation.at)}  {cut(explanation.opening(), page.full)}")
 
 
 def _arms(page: Page, found: Any) -> None:

@@ -216,7 +216,7 @@ class Recalls:
             yield
         except (
             apsw.CorruptError, apsw.NotADBError, apsw.SQLError, apsw.ConstraintError, zlib.error, ValueError, TypeError,
-            BadInput,
+            OverflowError, LookupError, BadInput,
         ) as exc:  # fmt: skip
             log.warning("%s is damaged and begun anew: %s", self._path, exc)
             self._start_over()

@@ -139,7 +139,9 @@ class Cache:
             key, score = int(v[row]), float(scores[row])
             if key not in found:
                 asked[key] = max(asked.get(key, -2.0), score)
-        return [*found.items(), *asked.items()], float(scores.min())
+        # Parts of a version stand together: of a long text its best part counts here too, or one aside would lift all others.
+        begins = np.flatnonzero(np.concatenate(([True], v[1:] != v[:-1])))
+        return [*found.items(), *asked.items()], float(np.maximum.reduceat(scores, begins).min())
 
 
 def _highest(scores: Floats, wanted: int) -> NDArray[np.int64]:

@@ -314,8 +314,10 @@ class SqliteView:
         return scope.sees_all or bool(self.value(f"SELECT 2 * total({seen}) >= count(*) FROM ({newest})", who))
 
     def counts(self, terms: Sequence[str], where: Where) -> tuple[int, dict[str, int]]:
+        if where.at is not None:
+            return self._counts_then(terms, where.at)
         total, found = 0, dict.fromkeys(terms, 0)
-        for part in ("now", "past") if where.at is not None or where.ever else ("now",):
+        for part in ("now", "past") if where.ever else ("now",):
             total += self.value(f"SELECT count(*) FROM words_{part}_docsize")
             for start in range(0, len(terms), PHRASES):
                 some = terms[start : start + PHRASES]
@@ -323,6 +325,22 @@ class SqliteView:
                 for term, documents in self.rows(asked, some):
                     found[term] += documents
         return total, found
+
+    def _counts_then(self, terms: Sequence[str], at: int) -> tuple[int, dict[str, int]]:
+        """Count what was believed at a moment, whatever came since."""
+        then = "m.added_seq <= ? AND (m.retired_seq IS NULL OR m.retired_seq > ?)"
+        found = {
+            term: sum(
+                self.value(
+                    f"SELECT count(*) FROM {table} CROSS JOIN versions m ON m.v = {table}.rowid"
+                    f" WHERE {table} MATCH ? AND {then}",
+                    (_quoted(term), at, at),
+                )
+                for table in ("words_now", "words_past")
+            )
+            for term in terms
+        }
+        return self.value(f"SELECT count(*) FROM versions m WHERE {then}", (at, at)), found
 
     def search_vectors(
         self,
@@ -357,17 +375,37 @@ class SqliteView:
 
     def around(self, keys: Sequence[int], where: Where, reach: int = 1) -> dict[int, Around]:
         fitting, bind = _fitting(replace(where, retired=False, ever=False))
-        beside = (
-            "(SELECT group_concat(v) FROM (SELECT m.v FROM versions m WHERE m.stream = c.stream"
-            " AND (m.happened, m.v) {sign} (c.happened, c.v)"
-            f" AND {fitting} ORDER BY m.happened {{way}}, m.v {{way}} LIMIT {int(reach)}))"
+        # What happened at the same moment is looked at first, and by itself: an import may date a whole session alike.
+        near = (
+            "SELECT * FROM (SELECT m.v FROM versions m WHERE m.stream = c.stream AND {when}"
+            f" AND {fitting} ORDER BY m.happened {{way}}, m.v {{way}} LIMIT {int(reach)})"
         )
+        beside = [
+            f"(SELECT group_concat(v) FROM (SELECT v FROM ({same} UNION ALL {other}) LIMIT {int(reach)}))"
+            for same, other in (
+                (
+                    near.format(when=f"m.happened = c.happened AND m.v {sign} c.v", way=way),
+                    near.format(when=f"m.happened {sign} c.happened", way=way),
+                )
+                for sign, way in (("<", "DESC"), (">", "ASC"))
+            )
+        ]
         rows = self.rows(
-            f"SELECT c.v, {beside.format(sign='<', way='DESC')}, {beside.format(sign='>', way='ASC')}"
+            f"SELECT c.v, {', '.join(beside)}"
             " FROM json_each(?) asked CROSS JOIN versions c ON c.v = asked.value WHERE c.stream IS NOT NULL",
-            (*bind, *bind, json.dumps(list(keys))),
+            (*bind, *bind, *bind, *bind, json.dumps(list(keys))),
         )
         return {v: Around(_numbers(before), _numbers(after)) for v, before, after in rows}
+
+    def derived(self, keys: Sequence[int], where: Where) -> dict[int, tuple[int, ...]]:
+        fitting, bind = _fitting(replace(where, retired=False, ever=False))
+        rows = self.rows(
+            "SELECT c.v, group_concat(DISTINCT m.v) FROM json_each(?) asked CROSS JOIN versions c ON c.v = asked.value"
+            " CROSS JOIN cites x ON x.ref = ? || c.id CROSS JOIN sightings s ON s.s = x.s AND s.retired_seq IS NULL"
+            f" CROSS JOIN versions m ON m.id = s.id AND {fitting} GROUP BY c.v",
+            (json.dumps(list(keys)), self.full("m", ""), *bind),
+        )
+        return {v: tuple(sorted(_numbers(near))) for v, near in rows}
 
     def texts(self, keys: Sequence[int]) -> dict[int, str]:
         rows = self.rows(
@@ -402,7 +440,7 @@ class SqliteView:
 
     def outlines(self, keys: Sequence[int]) -> list[Outline]:
         rows = self.rows(
-            "SELECT m.v, m.id, m.version, m.kind, t.speaker, t.role, o.channel, o.session, m.trust, m.confidence,"
+            "SELECT m.v, m.id, m.version, m.kind, m.subject, t.speaker, t.role, o.channel, o.session, m.trust, m.confidence,"
             " ifnull(m.happened, c.at), m.valid_from, m.valid_until"
             " FROM json_each(?) asked CROSS JOIN versions m ON m.v = asked.value JOIN texts t ON t.v = m.v"
             " JOIN scopes o ON o.n = m.origin JOIN commits c ON c.seq = m.added_seq",
@@ -414,6 +452,7 @@ class SqliteView:
                 self.full("m", id),
                 version,
                 kind,
+                subject,
                 speaker,
                 role,
                 channel,
@@ -424,7 +463,7 @@ class SqliteView:
                 _moment(begin),
                 _moment(end),
             )
-            for v, id, version, kind, speaker, role, channel, session, trust, sure, at, begin, end in rows
+            for v, id, version, kind, subject, speaker, role, channel, session, trust, sure, at, begin, end in rows
         ]
 
     def without_vectors(self, model: str, limit: int | None) -> list[Memory]:
