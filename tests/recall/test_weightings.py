@@ -377,6 +377,7 @@ def test_a_mind_ranks_as_kenobot_does() -> None:
             ("n8n runs at home", near(1 / 63)),
         ]
         assert found.confidence == "high"
+        assert [hit.why.words and hit.why.words.score for hit in found.hits] == [1.0, near(2 / 3), near(1 / 3)]
         words = {
             cue: mind.recall(cue, weighting="kenobot").confidence for cue in ("n8n at home", "who runs", "is it n8n", "xyz9")
         }

@@ -233,7 +233,7 @@ class Explanation:
             for way in WAYS:
                 arm: Arm | None = getattr(hit.why, way)
                 if arm is not None:
-                    matched = f"  {', '.join(hit.why.matched)}" if way == "words" else ""
+                    matched = f"  {', '.join(hit.why.matched)}" if way == "words" and hit.why.matched else ""
                     lines.append(f"      {way:<10} {bar(arm)}{matched}")
             boosts = ", ".join(f"{name} {value:+.2f}" for name, value in hit.why.boosts.items())
             lines += [f"      boosts     {boosts}"] if boosts else []

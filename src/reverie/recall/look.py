@@ -218,9 +218,8 @@ def _described(view: View, cue: Cue, found: Found, where: Where) -> list[publish
 def _as_ranked(one: published.Scored, now: datetime) -> Ranked:
     outline = one.candidate.outline
     boosts = {name: value for name, value in one.parts.items() if name not in WAYS}
-    share = min(1.0, one.words / published.HIGH) if one.words > 1 else one.words
     time = one.candidate.time or None
-    return Ranked(outline, share or None, one.meaning, time, None, one.score, fuse.holds(outline, now), boosts)
+    return Ranked(outline, one.share or None, one.meaning, time, None, one.score, fuse.holds(outline, now), boosts)
 
 
 def _sure(

@@ -12,16 +12,21 @@ import hashlib
 import hmac
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
+from operator import index
 
 from reverie.errors import BadInput
 from reverie.memory import check
 from reverie.memory.language import fold, is_unspaced
 from reverie.memory.trace import TRUST, less_trusted
+from reverie.recall.show import is_longer, shown
 
 UNVERIFIED_SHARE = 0.25
 NO_ROOM, NO_ROOM_APART = "no room in the budget", "no room in the quarter of the budget for what is unverified"
+TOO_LONG = "too long for the budget"
+# Characters that a token stands for at most: by the estimate; by a counter that is given, in a text that people wrote.
+ESTIMATED_TOKEN, COUNTED_TOKEN = 4, 20
 SHORTER = 0.06  # the power of its length by which the worth of a line falls; measured, between 0 and 0.1 it hardly matters
 _NOT_LATIN = re.compile("[^\x00-\u024f]")
 _VERIFIED = tuple(TRUST)[: tuple(TRUST).index("agent") + 1]
@@ -70,7 +75,7 @@ class Context:
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """Something that may be shown, as the line it would be; items of one `place` belong together, in the order of `at`."""
+    """Something that may be shown, as the note it would be, made harmless only in `pack`; items of one `place` belong together, in the order of `at`."""
 
     id: str
     line: str
@@ -130,9 +135,9 @@ def counter(count: object) -> Count:
             tokens = count(text)
         except Exception as exc:  # whatever a tokeniser raises, it is the caller's
             raise BadInput(f"count failed on a text of {len(text):,} characters: {exc!r:.200}") from exc
-        if isinstance(tokens, bool) or not isinstance(tokens, int) or tokens < 0:
+        if isinstance(tokens, bool) or not hasattr(tokens, "__index__") or index(tokens) < 0:
             raise BadInput(f"count must return a whole number of tokens, 0 or more, not {tokens!r:.80}")
-        return tokens
+        return index(tokens)
 
     return counted
 
@@ -148,6 +153,7 @@ def pack(
     left_out: Iterable[Dropped] = (),
 ) -> Context:
     """Return the lines that fit, section by section; never the question itself."""
+    sections, too_long = _that_may_fit(sections, budget, ESTIMATED_TOKEN if count is tokens_of else COUNTED_TOKEN)
     nonce = hmac.digest(key, recall_id.encode(), hashlib.sha256).hex()[:4]
     page = _Page(sections, budget, fold(question), nonce, count, preamble)
     page.fill()
@@ -159,9 +165,25 @@ def pack(
     parts = tuple(page.parts()) if text else ()
     trusts = [item.trust for _, item in page.taken] if text else []
     shown = {part.id for part in parts}
-    dropped = {one.id: one for one in (*left_out, *page.dropped()) if one.id and one.id not in shown}
+    dropped = {one.id: one for one in (*left_out, *too_long, *page.dropped()) if one.id and one.id not in shown}
     lowest = less_trusted(*trusts) if trusts else None
     return Context(text, count(text) if text else 0, parts, tuple(dropped.values()), lowest, recall_id)
+
+
+def _that_may_fit(sections: Iterable[Section], budget: int, longest: int) -> tuple[list[Section], list[Dropped]]:
+    """Return sections of harmless lines, without what is too long whatever else there is: to look into that takes its time."""
+    kept, too_long = [], []
+    for section in sections:
+        items = []
+        for item in section.items:
+            if is_longer(item.line, budget * longest):
+                too_long.append(Dropped(item.id, TOO_LONG))
+            elif not is_verified(item.trust) and is_longer(item.line, int(budget * UNVERIFIED_SHARE) * longest):
+                too_long.append(Dropped(item.id, NO_ROOM_APART))
+            else:
+                items.append(replace(item, line=shown(item.line)))
+        kept.append(replace(section, items=items))
+    return kept, too_long
 
 
 class _Page:

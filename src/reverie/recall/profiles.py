@@ -17,7 +17,7 @@ from reverie.memory.trace import Memory
 from reverie.memory.working import Working
 from reverie.recall.explain import Hit
 from reverie.recall.pack import UNVERIFIED_SHARE, Dropped, Item, Section, is_verified
-from reverie.recall.show import line_of, noted, when_of
+from reverie.recall.show import note_of, noted, when_of
 
 RECENT_DAYS = 3
 LORE = "__lore__"
@@ -198,7 +198,7 @@ def _note(given: Material, called: str, note: Noted) -> Item:
 
 
 def _item(given: Material, memory: Memory, score: float = 0.0, current: bool = True, place: object = None) -> Item:
-    line = line_of(memory, given.zone) + ("" if current else " (no longer)")
+    line = note_of(memory, given.zone) + ("" if current else " (no longer)")
     quote = memory.source.quote if memory.kind != "turn" else None
     at = when_of(memory)
     return Item(memory.id, line, memory.text, memory.trust, at, score, current, quote, memory.kind == "turn", place)
