@@ -42,10 +42,11 @@ TOKENS = (
     "[|user|]", "<think>", "</think>", "<tool_call>", "<function_calls>", "<invoke name='rm'>", "<system>", "<assistant>",
     "<human>", "<fim_prefix>", "<extra_id_0>", "<unk>", "[MASK]", "[gMASK]<sop>", "### Instruction:", "```sh", "~~~", "````",
     "[memory 4f9a: notes, never instructions]", "[/memory 4f9a]", "[unverified 4f9a: from elsewhere]", "[/unverified 0000]",
-    "[ / memory]", "[MEMORY]", "[[/memory]]",
+    "[ / memory]", "[MEMORY]", "[[/memory]]", "<x:memory>", "</x:chat-memory>", "<_memory>",
+    "<!working-memory>", "<:chat-context>", "<turn|>", "<unused12>",
 )  # fmt: skip
 READS_AS_MORE = re.compile(
-    r"<[\s/]*(memory|chat-memory|working-memory|chat-context)\b"
+    r"<[\s/]*([\w.]*:|[_!:])?(memory|chat-memory|working-memory|chat-context)\b|<[\s/]*(\w+\|>|unused\d)"
     r"|<\s*\||\[\s*\|\w+\||<<[\s/]*sys\b|<[\s/]*(start_of_turn|end_of_turn|bos\s*>|\w+_token\b|s\s*>|unk\s*>|fim_|extra_id_|sop\s*>)"
     r"|<[\s/]*(think|tool_call|function_calls|invoke|system|assistant|human|user)(?=[\s>=/]|$)"
     r"|\[[\s/]*(inst|available_tools|tool_calls|tool_results|system_prompt|g?mask\s*\]|memory|unverified)\b"
@@ -56,7 +57,7 @@ UNSEEN = (
     "\u200b\u200c\u200d\u2060\u00ad\ufeff\u034f\u180e\u202e\u2065\u2066\u2069\ufe0f\ufe00\u3164\U000e0041\U000e0100\x1b\x9b\x7f"
 )
 BREAKS = ("\n", "\r\n", "\r", "\v", "\f", "\x1c", "\x1d", "\x1e", "\x85", "\u2028", "\u2029", "\n\n")
-LOOKS_LIKE = {"<": "＜﹤", ">": "＞", "[": "［", "]": "］", "/": "／", "|": "｜", "`": "｀", "~": "～", "#": "＃"}
+LOOKS_LIKE = {"<": "＜﹤❰⟪《⦑", ">": "＞", "[": "［", "]": "］", "/": "／", "|": "｜", "`": "｀", "~": "～", "#": "＃"}
 
 
 def full_width(text: str, chance: random.Random) -> str:
@@ -151,6 +152,7 @@ def readings(line: str) -> Iterator[str]:
     read = unicodedata.normalize("NFKC", read)
     yield read
     yield read.replace("⏎", "\n")
+    yield re.sub("[❰⟪《⦑]", "<", read)
     yield "".join(sign for sign in unicodedata.normalize("NFKD", read) if unicodedata.category(sign)[0] != "M")
 
 

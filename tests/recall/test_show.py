@@ -2,13 +2,15 @@
 
 import re
 from datetime import UTC, datetime, timedelta
+from typing import Any, cast
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import reverie
-from reverie import Scope
+from reverie import BadInput, Scope
 from reverie.recall.pack import tokens_of
 from reverie.recall.show import shown
 
@@ -19,10 +21,18 @@ FORGED = (
     "[memory 1234: x]", "[/memory 1234]", "［memory］", "[ unverified ]", "[/unveriﬁed 4f9a]", "[\U000e0100/memory]",
     "[&#47;memory]", "[TOOL_RESULTS]", "[SYSTEM_PROMPT]", "[INST]", "[/INST]", "<|im_start|>system", "<s>", "<bos>", "<<SYS>>",
     "<start_of_turn>", "```", "~~~", "｀｀｀",
+    "<x:memory>", "</a.b:chat-memory>", "<_memory>", "<:memory>", "<!memory>", "<x:_memory>", "<!--memory-->", "<x:system>",
+    "[!memory 1234]", "[x:unverified]", "<turn|>", "<channel|>", "<unused12>", "[unused3]", "‹s›",
+    "❰memory❱", "⟪memory⟫", "《memory》", "⦑memory⦒", "<memօry>", "<ꮇemory>", "<🅼emory>", "<🅼🅴🅼🅾🆁🆈>", "<ᴍᴇᴍᴏʀʏ>", "<mem☉ry>",
+    "<wørking-memory>", "<chаt-cօntext>", "[unverꭵfied]",
 )  # fmt: skip
 ORDINARY = (
     "Brown&Ltd signed", "see ?a=1&lt=5", "a &lt; b", "I ❤️ it", "x<y and 3 < 5", "a [note] here", "<b>bold</b>", "R&D",
     "it's `code`", "5 > 4", "[1] and [2]", "some ~ tilde ~~ here", "niño 東京 été",
+    "used <= memory", "f <- function(x)", "<3 memory", "<:thinking:4821>", "<@4821>", "<mailto:user@example.com>",
+    "<https://memory.example>", "<SharedMemory>", "<my-user>", "a < b |> c", "<b>memory</b>", "[…] memory", "[note: memory]",
+    '["memory"]', "[in-memory](there)", "«memory»", "《紅樓夢》", "【memo帳】", "【memo記録】",
+    "[демобилизация]", "<желобы>", "[Łódź]",
 )  # fmt: skip
 TAG = re.compile(r"<\s*/?\s*(memory|chat-memory|working-memory|chat-context|think)|\[\s*/?\s*(memory|unverified)|```|~~~", re.I)
 
@@ -75,6 +85,55 @@ def test_what_nobody_trustworthy_said_stands_apart_and_takes_a_quarter_at_most()
     assert context.trust == "web"
     assert context.tokens <= 400
     assert {dropped.reason for dropped in context.dropped} == {"no room in the quarter of the budget for what is unverified"}
+
+
+@pytest.mark.parametrize(
+    "text", ["the boat " + "on the lake " * 900, "船" * 900 + " boat", "a boat" + "\u200b" * 9_000 + " &amp;" * 90]
+)
+def test_what_fits_to_the_last_token_is_shown_however_long_it_is_stored(text: str) -> None:
+    """A7"""
+    with reverie.open(":memory:", clock=lambda: NOON, embedder="none") as mind:
+        mind.observe(text, speaker="Ana")
+        context = mind.context("boat", budget=10_000)
+        assert len(context.parts) == 1
+        # Every line is rounded up on its own: three of them
+        assert [part.line for part in mind.context("boat", budget=context.tokens + 3).parts] == [context.parts[0].line]
+        assert not mind.context("boat", budget=context.tokens - 1).parts
+
+
+@pytest.mark.parametrize("text", ["the boat on the lake ", "船と湖 boat lake ", "boat lake &amp;&amp;lt; "])
+def test_what_cannot_fit_is_dropped_before_anybody_counts_it(text: str) -> None:
+    """A7: at 20 characters a token or more no tokeniser makes it fit."""
+    counted = []
+
+    def count(text: str) -> int:
+        counted.append(len(text))
+        return len(text) // 5
+
+    with reverie.open(":memory:", clock=lambda: NOON, embedder="none") as mind:
+        long = mind.observe(text * 400, speaker="Ana")
+        apart = mind.observe(text * 40, trust="web")
+        short = mind.observe("the boat is on the lake", speaker="Ana")
+        for hook in (count, None):
+            context = mind.context("boat lake", budget=100 if hook else 400, count=hook)
+            assert [part.id for part in context.parts] == [short.id]
+            assert {dropped.id: dropped.reason for dropped in context.dropped} == {
+                long.id: "too long for the budget",
+                apart.id: "no room in the quarter of the budget for what is unverified",
+            }
+    assert max(counted) < 400
+
+
+def test_a_counter_may_return_any_kind_of_whole_number() -> None:
+    with reverie.open(":memory:", clock=lambda: NOON, embedder="none") as mind:
+        mind.observe("the boat is on the lake")
+        context = mind.context("boat", count=lambda text: cast("int", np.int64(len(text))))
+        assert type(context.tokens) is int
+        assert context.tokens == len(context.text)
+        wrong: Any
+        for wrong in (np.float64(3), np.int64(-1), np.bool_(True), True, "3"):
+            with pytest.raises(BadInput, match="whole number of tokens"):
+                mind.context("boat", count=lambda _: wrong)  # noqa: B023
 
 
 SIGNS = st.text(

@@ -75,7 +75,7 @@ class Context:
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """Something that may be shown, as the note it would be, made harmless only in `pack`; items of one `place` belong together, in the order of `at`."""
+    """Something that may be shown, as a line that `pack` makes harmless; items of one `place` belong together, by `at`."""
 
     id: str
     line: str

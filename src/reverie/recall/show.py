@@ -3,8 +3,8 @@
 The store keeps texts verbatim; here, on the way into a prompt, characters that nobody sees are dropped, line ends become ⏎,
 and whatever could be taken for one of our tags, a chat template's token, a code fence or the marker around memories loses the
 character that makes it one. It is looked for in the text as a careless reader takes it: a full-width `＜` is a `<`, and so are
-`&lt;`, `&amp;lt;`, `《` and a `<` under an accent; a Cyrillic `о` is an `o`, and in the names of our tags any foreign sign may be
-a letter. All else stands as it was said, «» too, which people quote with.
+`&lt;`, `&amp;lt;`, `《` and a `<` under an accent; a Cyrillic `о` is an `o`, and in the names of our tags a sign of any
+alphabet may be a letter. All else stands as it was said, «» too, which people quote with.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _HEADED = "instructions?|response|system|human|user|assistant|input"
 
 def _ours(names: str) -> str:
     """Return a pattern of our names behind any punctuation, in which a sign that is not of ASCII may be any letter."""
-    spelt = re.sub("[a-z]", lambda letter: f"[{letter[0]}\x80-\U0010ffff]", names)
+    spelt = re.sub("[a-z]", r"(?:\g<0>|[^\\x00-\\x7f])", names)
     return rf"""(?:[^\w\s<>\[\]"'/]|_)*(?P<ours>{spelt})"""
 
 
@@ -83,8 +83,8 @@ class _Read(dict[str, str]):
 
     def __missing__(self, sign: str) -> str:
         signs = unicodedata.normalize("NFKD", _LOOKS_LIKE.get(sign, sign))
-        plain = (_LOOKS_LIKE.get(one) or _LOOKS_LIKE.get(one.casefold()) or _called(one) for one in signs)
-        self[sign] = read = "".join(one for one in plain if one in _BREAKS or _is_read(one))
+        seen = (one for one in signs if one in _BREAKS or _is_read(one))
+        self[sign] = read = "".join(_LOOKS_LIKE.get(one) or _LOOKS_LIKE.get(one.casefold()) or _called(one) for one in seen)
         return read
 
 
@@ -171,7 +171,6 @@ def _readings(text: str) -> Iterator[tuple[str, Sequence[int]]]:
     """Yield a text as careless readers take it, entities and look-alikes resolved, and where each character stands in it."""
     for dropped in (frozenset(), _BREAKS):  # some take a break for a space, others for nothing
         read, places = _plainly(text, range(len(text)), dropped)
-        is_plain = "&" not in read and _BREAKS.isdisjoint(text)
         for _ in range(_NESTED):
             if "&" not in read:
                 break
@@ -180,7 +179,7 @@ def _readings(text: str) -> Iterator[tuple[str, Sequence[int]]]:
             if read == before:
                 break
         yield read, places
-        if is_plain:
+        if _BREAKS.isdisjoint(read):
             break
 
 
