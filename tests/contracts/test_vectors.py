@@ -242,24 +242,29 @@ def test_a_vector_without_length_is_near_nothing(store: Store) -> None:
     assert near(store, (0.0, 0.0)) == [("mute", 0.0)]
 
 
-def test_others_that_are_asked_for_come_after_the_nearest_and_the_lowest_is_of_all_that_were_looked_at(store: Store) -> None:
+def test_beside_the_nearest_the_cosine_of_any_other_can_be_asked_for_and_the_lowest_is_of_all(store: Store) -> None:
     a, b, c, d = told(store, "east", "north-east", "north", "west")
     angles = {a: 0.0, b: 0.8, c: 1.6, d: 3.1}
     store.put_vectors("default", "m", [Vector(id, 1, (math.cos(x), math.sin(x))) for id, x in angles.items()])
     with store.reading("default") as view:
         keys = {memory.text: key for key in all_keys(view) for memory in view.fetch([key])}
 
-        def found(also: Sequence[int], where: Where | None = None) -> tuple[list[str], float]:
-            near = view.search_vectors((1.0, 0.0), "m", where or owner(), 2, also)
-            return [memory.text for memory in view.fetch([match.key for match in near.matches])], near.lowest
+        near = view.search_vectors((1.0, 0.0), "m", owner(), 2)
+        assert [memory.text for memory in view.fetch([match.key for match in near.matches])] == ["east", "north-east"]
+        assert near.lowest == pytest.approx(-1, abs=HALF)
+        assert near.others([keys["west"], 10**9]) == {keys["west"]: pytest.approx(math.cos(3.1), abs=HALF)}
+        assert near.others(keys.values()).keys() == set(keys.values())
+        assert near.others([]) == {}
+        nothing = view.search_vectors((1.0, 0.0), "m", Where(Scope.owner(), kinds=("turn",)), 2)
+        assert (nothing.matches, nothing.lowest, nothing.others(keys.values())) == ([], 0.0, {})
 
-        assert found(())[0] == ["east", "north-east"]
-        assert found(())[1] == pytest.approx(-1, abs=HALF)
-        assert found([keys["west"]])[0] == ["east", "north-east", "west"]
-        assert found([keys["east"], keys["west"], keys["north"]])[0][:2] == ["east", "north-east"]
-        assert set(found([keys["east"], keys["west"], keys["north"]])[0]) == set(keys)
-        assert found([keys["west"], 10**9])[0] == ["east", "north-east", "west"]
-        assert found([keys["west"]], Where(Scope.owner(), kinds=("turn",))) == ([], 0.0)
+
+def test_one_aside_in_a_long_text_is_not_the_lowest_of_all(store: Store) -> None:
+    a, b = told(store, "long", "short")
+    vectors = [Vector(a, 1, (1.0, 0.0)), Vector(a, 1, (-1.0, 0.0), part=1), Vector(b, 1, (1.0, 1.0))]
+    store.put_vectors("default", "m", vectors)
+    with store.reading("default") as view:
+        assert view.search_vectors((1.0, 0.0), "m", owner(), 1).lowest == pytest.approx(math.sqrt(0.5), abs=HALF)
 
 
 def test_neither_what_is_asked_for_nor_the_lowest_tells_of_what_may_not_be_seen(store: Store) -> None:
@@ -268,7 +273,8 @@ def test_neither_what_is_asked_for_nor_the_lowest_tells_of_what_may_not_be_seen(
         a, b = add(draft, "for all"), add(draft, "for Ana", audience=Scope(person="ana"))
     store.put_vectors("default", "m", [Vector(a, 1, (1.0, 1.0)), Vector(b, 1, (-1.0, 0.0))])
     with store.reading("default") as view:
-        near = view.search_vectors((1.0, 0.0), "m", Where(Scope()), 5, all_keys(view))
+        near = view.search_vectors((1.0, 0.0), "m", Where(Scope()), 5)
+        assert len(near.others(all_keys(view))) == 1
         assert [memory.text for memory in view.fetch([match.key for match in near.matches])] == ["for all"]
         assert near.lowest == pytest.approx(math.sqrt(0.5), abs=HALF)
 

@@ -23,6 +23,7 @@ from reverie.config import Settings
 from reverie.models.hashing import Hashing
 from reverie.recall.explain import Explanation
 from reverie.recall.kept import RANKED
+from reverie.recall.look import MORE
 from reverie.recall.look import FOREIGN
 from tests.contracts.worlds import EVERYTHING, KINDS, START, Clock
 
@@ -108,14 +109,14 @@ def test_every_candidate_is_kept_with_its_place_and_numbers(either: World) -> No
 
 def test_the_numbers_of_the_best_are_kept_and_of_all_that_they_were_looked_at(tmp_path: Path) -> None:
     with reverie.open(tmp_path, embedder="hashing", background=False) as mind:
-        mind.observe_many({"text": f"lantern number {number}"} for number in range(RANKED + 20))
-        some, all_of_them = (mind.recall("lantern", limit=limit) for limit in (RANKED - 20, 2 * RANKED))
+        mind.observe_many({"text": f"lantern number {number}"} for number in range(RANKED + MORE))
+        some, all_of_them = (mind.recall("lantern", limit=limit) for limit in (RANKED, 2 * RANKED))
         told = mind.why(some.id)
         assert len(told.hits) + len(told.others) == RANKED
-        assert told.considered == RANKED + 20
+        assert told.considered == RANKED + MORE
         assert [hit.id for hit in mind.why(all_of_them.id).hits] == [hit.memory.id for hit in all_of_them.hits]
         beyond = {hit.memory.id for hit in all_of_them.hits} - {hit.id for hit in told.hits} - {one.id for one in told.others}
-        assert len(beyond) == 20
+        assert len(beyond) == MORE
         mind.erase(min(beyond))
         with pytest.raises(NotFound):
             mind.why(some.id)

@@ -30,8 +30,8 @@ from reverie.store.base import Near, Outline, View, Where, unit
 if TYPE_CHECKING:
     from reverie.store.base import Floats
 
-WIDE, WIDER = 100, 500  # candidates by words, each of which costs time, and by meaning, which hardly do
-HEAD, MORE = 60, 40  # candidates that are looked at among the turns around them: so many, or so many more than are wanted
+WIDE, WIDER = 100, 200  # candidates by words, each of which costs time, and by meaning, which hardly do
+HEAD, MORE = 24, 14  # candidates that are looked at among the turns around them: so many, or so many more than are wanted
 TELLING = 3  # hits that tell how sure we are
 FOREIGN = 0.2  # of the weight of meaning, where the embedder does not know the language
 MOST_SIGNS, MOST_WORDS = 20_000, 1_000  # of a question; the time that a search takes grows with them
@@ -86,14 +86,14 @@ def meaning_of(text: str, vector: Sequence[float] | None, knows: Knows) -> Meani
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What each way of looking found: BM25, cosines and the lowest of all, and what is dated in the time asked for.
+    """What each way of looking found: BM25, cosines and what tells more of them, and what is dated in the time asked for.
 
     `share` is what of the weight of meaning applies; `is_latin` says that the embedder reads no other script.
     """
 
     words: Mapping[int, float]
     meaning: Mapping[int, float]
-    lowest: float
+    near: Near
     dated: tuple[int, ...]
     share: float
     is_latin: bool
@@ -157,15 +157,15 @@ def _find(view: View, sought: Query, cue: Cue, meaning: Meaning | None, where: W
     share = _share(cue.text, meaning)
     near = Near([])
     if meaning is not None and share:
-        also = [*by_words, *dated]
         try:
-            near = view.search_vectors(meaning.vector, meaning.model, where, max(limit, WIDER), also)
+            near = view.search_vectors(meaning.vector, meaning.model, where, max(limit, WIDER))
         except BadInput as exc:  # the embedder makes vectors of another length than those kept under its name
             log.warning("recall goes on by words alone: %s", exc)
             share = 0.0
     by_meaning = {match.key: match.score for match in near.matches}
+    by_meaning |= near.others(key for key in (*by_words, *dated) if key not in by_meaning)
     is_latin = meaning is not None and meaning.languages is not None and meaning.languages <= LATIN
-    return Found(by_words, by_meaning, near.lowest, dated, share, is_latin)
+    return Found(by_words, by_meaning, near, dated, share, is_latin)
 
 
 def _dated(view: View, where: Where, time: tuple[datetime, datetime] | None, limit: int) -> tuple[int, ...]:
@@ -188,7 +188,7 @@ def _ranked(
 ) -> list[Ranked]:
     """Rank by the weights: the best are looked at among the turns around them, and the best of all those in full."""
     wanted, pending = max(HEAD, limit + MORE), found.words.keys() - found.meaning.keys()
-    fused = fuse.fuse(found.words, found.meaning, found.lowest, weighting, found.share, pending)
+    fused = fuse.fuse(found.words, found.meaning, found.near.lowest, weighting, found.share, pending)
     head = [*dict.fromkeys((*list(fused.base)[:wanted], *found.dated))]
     around = view.around(head, where, words.REACH)
     runs = [[*reversed(around[key].before), key, *around[key].after] if key in around else [key] for key in head]
@@ -196,8 +196,8 @@ def _ranked(
     texts = view.texts([*dict.fromkeys(chain.from_iterable(runs))])
     said = words.reached(view, sought, where, found.words, runs, texts)
     strange = {key for key, text in texts.items() if found.is_latin and not text.isascii() and is_beyond_latin(text)}
-    meant = {key: cosine for key, cosine in found.meaning.items() if key not in strange}
-    fused = fuse.fuse(said, meant, found.lowest, weighting, found.share, pending | strange)
+    meant = {key: cosine for key, cosine in found.near.others(texts).items() if key not in strange}
+    fused = fuse.fuse(said, meant, found.near.lowest, weighting, found.share, pending | strange)
     beside = fuse.beside(runs, fused.base)
     first = sorted(said, key=lambda key: -fused.base[key] - weighting.neighbours * beside.get(key, 0.0))[:wanted]
     outlines = view.outlines([*dict.fromkeys((*first, *found.dated))])

@@ -8,7 +8,7 @@ and past versions were counted apart.
 from __future__ import annotations
 
 import math
-import re
+import string
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
@@ -21,8 +21,10 @@ FEW = 64
 K1, B = 0.9, 0.4
 REACH = 2  # turns before and after in which a word still counts
 HALF = 0.5  # of its weight
+NEAR = 400  # characters of a turn near by that are looked at; what it is about is said at its beginning
 STEM = 4  # letters by which another ending of a word is known
 MANY = 64  # words of a cue, beyond which it says enough by itself
+_SIGNS = string.punctuation + "¡¿“”‘’«»…—–"
 READ = 20_000  # characters of a memory that are looked at for the words it has
 
 
@@ -77,15 +79,21 @@ def _begun(cue: Query, texts: Mapping[int, str]) -> dict[int, tuple[frozenset[st
     """
     forms = {form: word.text for word in cue.words for form in (*word.variants, *word.prefixes)}
     pairs = [form for form in forms if is_unspaced(form[0])]
-    spaced = sorted(forms.keys() - pairs, key=len, reverse=True)
-    pattern = "|".join(re.escape(form) + ("" if len(form) >= STEM else r"(?!\w)") for form in spaced)
-    firsts = "".join(re.escape(sign) for sign in {form[0] for form in spaced})
-    search = re.compile(rf"\b(?=[{firsts}])(?:{pattern})").findall if spaced else lambda text: ()
+    begun: dict[str, list[str]] = {}
+    for form in forms.keys() - pairs:
+        begun.setdefault(form[:STEM], []).append(form)
     found = {}
     for key, text in texts.items():
-        said = text[:READ].lower() if text.isascii() else plain(fold(text[:READ]))
-        had = [*search(said), *(pair for pair in pairs if pair in said)]
-        found[key] = frozenset(forms[form] for form in had), max(1, len(said))
+        text = text[:NEAR]
+        said = text.lower() if text.isascii() else plain(fold(text))
+        had = [forms[pair] for pair in pairs if pair in said]
+        for word in said.split() if any(beginning in said for beginning in begun) else ():
+            word = word if word[0].isalnum() else word.lstrip(_SIGNS)
+            bare = word if len(word) > STEM + 1 else word.rstrip(_SIGNS)  # "so," is "so", which only whole words are like
+            for form in begun.get(bare[:STEM], ()):
+                if bare == form or (len(form) >= STEM and bare.startswith(form)):
+                    had.append(forms[form])
+        found[key] = frozenset(had), max(1, len(said))
     return found
 
 

@@ -89,10 +89,11 @@ class Match(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Near:
-    """What a search by vector found: the nearest, then others that were asked for; `lowest` of all that were looked at."""
+    """What a search by vector found: the nearest, the `lowest` of all that were looked at, and the cosine of any of those."""
 
     matches: list[Match]
     lowest: float = 0.0
+    others: Callable[[Iterable[int]], dict[int, float]] = lambda keys: {}
 
 
 class Beside(NamedTuple):
@@ -296,15 +297,8 @@ class View(Protocol):
     def counts(self, terms: Sequence[str], where: Where) -> tuple[int, dict[str, int]]:
         """Return how many versions a search looks through, and how many of them have each term, whoever may see them."""
 
-    def search_vectors(
-        self,
-        values: Sequence[float] | Floats,
-        model: str,
-        where: Where,
-        limit: int,
-        also: Sequence[int] = (),
-    ) -> Near:
-        """Return the nearest by cosine, exact, then those of `also` that fit; of several parts of a version the best counts."""
+    def search_vectors(self, values: Sequence[float] | Floats, model: str, where: Where, limit: int) -> Near:
+        """Return the nearest by cosine, exact; of several parts of a version the best counts."""
 
     def around(self, keys: Sequence[int], where: Where, reach: int = 1) -> dict[int, Around]:
         """Return for each turn the `reach` before and after it in its session (else channel), of those that fit."""

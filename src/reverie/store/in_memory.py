@@ -275,14 +275,7 @@ class InMemoryView:
         texts = [set(language.terms(indexed_text(record.memory))) for _, record in self._candidates(where)]
         return len(texts), {term: sum(term in text for text in texts) for term in terms}
 
-    def search_vectors(
-        self,
-        values: Sequence[float] | Floats,
-        model: str,
-        where: Where,
-        limit: int,
-        also: Sequence[int] = (),
-    ) -> Near:
+    def search_vectors(self, values: Sequence[float] | Floats, model: str, where: Where, limit: int) -> Near:
         kept = [vector for vector in self._kept.vectors if vector.model == model]
         sought = unit(values, self._kept.models.get(model))
         keys = {(r.memory.id, r.memory.version): key for key, r in self._fitting(where)}
@@ -292,8 +285,8 @@ class InMemoryView:
             if key is not None:
                 best[key] = max(best.get(key, -1.0), float(sought @ vector.values))
         ranked = sorted(best.items(), key=lambda pair: (-pair[1], -pair[0]))
-        others = [pair for pair in ranked[limit:] if pair[0] in also]
-        return Near([Match(key, score) for key, score in ranked[:limit] + others], min(best.values(), default=0.0))
+        matches = [Match(key, score) for key, score in ranked[:limit]]
+        return Near(matches, min(best.values(), default=0.0), lambda keys: {key: best[key] for key in keys if key in best})
 
     def around(self, keys: Sequence[int], where: Where, reach: int = 1) -> dict[int, Around]:
         streams: dict[tuple[str | None, str | None], list[tuple[datetime, int]]] = {}

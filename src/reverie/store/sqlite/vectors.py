@@ -8,7 +8,7 @@ floats takes twenty times as long, so memory holds full ones.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -103,14 +103,13 @@ class Cache:
         kinds: tuple[str, ...] | None,
         allowed: set[int] | None,
         limit: int,
-        also: Sequence[int],
-    ) -> tuple[list[tuple[int, float]], float]:
-        """Return (version, cosine), best first, then those of `also`; of several parts of a version the best. And the lowest.
+    ) -> tuple[list[tuple[int, float]], float, Callable[[Iterable[int]], dict[int, float]]]:
+        """Return (version, cosine), best first, of several parts of a version the best; the lowest; and what tells any other.
 
         Without `at` only `allowed` decides.
         """
         if not self.size:
-            return [], 0.0
+            return [], 0.0, lambda keys: {}
         scores = self.matrix[: self.size] @ sought
         v, audience, added, retired, kind, _ = self.columns[:, : self.size]
         tests = [] if at is None else [added <= at, retired > at]
@@ -121,7 +120,7 @@ class Cache:
         tests += [] if allowed is None else [np.isin(v, list(allowed))]
         rows = np.flatnonzero(np.logical_and.reduce(tests)) if tests else np.arange(self.size)
         if not len(rows):
-            return [], 0.0
+            return [], 0.0, lambda keys: {}
         if len(rows) < self.size:
             scores, v = scores[rows], v[rows]
         best: dict[int, float] = {}
@@ -134,14 +133,16 @@ class Cache:
                 best.setdefault(key, score)
             wanted = min(len(scores), 4 * wanted) if len(best) < limit and wanted < len(scores) else 0
         found = dict(list(best.items())[:limit])
-        asked: dict[int, float] = {}
-        for row in np.flatnonzero(np.isin(v, np.asarray(also, np.int64), kind="table")).tolist() if also else ():
-            key, score = int(v[row]), float(scores[row])
-            if key not in found:
-                asked[key] = max(asked.get(key, -2.0), score)
         # Parts of a version stand together: of a long text its best part counts here too, or one aside would lift all others.
         begins = np.flatnonzero(np.concatenate(([True], v[1:] != v[:-1])))
-        return [*found.items(), *asked.items()], float(np.maximum.reduceat(scores, begins).min())
+        best_parts, versions = np.maximum.reduceat(scores, begins), v[begins]
+
+        def others(keys: Iterable[int]) -> dict[int, float]:
+            asked = np.fromiter(keys, np.int64)
+            wanted = np.flatnonzero(np.isin(versions, asked, kind="table")) if len(asked) else asked
+            return dict(zip(versions[wanted].tolist(), best_parts[wanted].tolist(), strict=True))
+
+        return list(found.items()), float(best_parts.min()), others
 
 
 def _highest(scores: Floats, wanted: int) -> NDArray[np.int64]:

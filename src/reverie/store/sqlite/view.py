@@ -342,14 +342,7 @@ class SqliteView:
         }
         return self.value(f"SELECT count(*) FROM versions m WHERE {then}", (at, at)), found
 
-    def search_vectors(
-        self,
-        values: Sequence[float] | Floats,
-        model: str,
-        where: Where,
-        limit: int,
-        also: Sequence[int] = (),
-    ) -> Near:
+    def search_vectors(self, values: Sequence[float] | Floats, model: str, where: Where, limit: int) -> Near:
         kept = self.rows("SELECT model, length FROM models WHERE name = ?", (model,))
         if not kept:
             unit(values, None)
@@ -370,8 +363,8 @@ class SqliteView:
             condition, bind = _fitting(where)
             allowed = {row[0] for row in self.rows(f"SELECT m.v FROM versions m WHERE {condition}", bind)}
         at = None if where.retired or where.ever else seq if where.at is None else where.at
-        found, lowest = cache.nearest(sought, at, audiences, where.kinds, allowed, limit, also)
-        return Near([Match(v, score) for v, score in found], lowest)
+        found, lowest, others = cache.nearest(sought, at, audiences, where.kinds, allowed, limit)
+        return Near([Match(v, score) for v, score in found], lowest, others)
 
     def around(self, keys: Sequence[int], where: Where, reach: int = 1) -> dict[int, Around]:
         fitting, bind = _fitting(replace(where, retired=False, ever=False))
