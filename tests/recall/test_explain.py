@@ -23,8 +23,7 @@ from reverie.config import Settings
 from reverie.models.hashing import Hashing
 from reverie.recall.explain import Explanation
 from reverie.recall.kept import RANKED
-from reverie.recall.look import MORE
-from reverie.recall.look import FOREIGN
+from reverie.recall.look import FOREIGN, MORE
 from tests.contracts.worlds import EVERYTHING, KINDS, START, Clock
 
 if TYPE_CHECKING:
