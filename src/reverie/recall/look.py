@@ -242,7 +242,7 @@ def _sure(
     sure = []
     for one, matched in zip(ranked, had, strict=False):
         share = len(telling & set(matched)) / len(telling) if telling else gate.DATED * (one.time or 0.0)
-        sure.append(then * gate.certainty(share, close.get(one.outline.key), edge))
+        sure.append(then * gate.certainty(share, close.get(one.outline.key) if telling else None, edge))
     return sure
 
 
