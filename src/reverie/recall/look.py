@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from reverie.store.base import Floats
 
 WIDE, WIDER = 100, 200  # candidates by words, each of which costs time, and by meaning, which hardly do
-HEAD, MORE = 24, 14  # candidates that are looked at among the turns around them: so many, or so many more than are wanted
+HEAD, MORE = 16, 6  # candidates that are looked at among the turns around them: so many, or so many more than are wanted
 TELLING = 3  # hits that tell how sure we are
 FOREIGN = 0.2  # of the weight of meaning, where the embedder does not know the language
 MOST_SIGNS, MOST_WORDS = 20_000, 1_000  # of a question; the time that a search takes grows with them
