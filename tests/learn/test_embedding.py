@@ -92,11 +92,6 @@ class Picky(Double):
         return super().embed(texts)
 
 
-@pytest.fixture(params=["memory", "disk"])
-def home(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    return ":memory:" if request.param == "memory" else str(tmp_path / "home")
-
-
 Opened = Callable[..., Mind]
 
 

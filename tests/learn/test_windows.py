@@ -61,11 +61,6 @@ class Shy(Recorder):
         return super().embed(texts)
 
 
-@pytest.fixture(params=["memory", "disk"])
-def home(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    return ":memory:" if request.param == "memory" else str(tmp_path / "home")
-
-
 Opened = Callable[..., Mind]
 
 

@@ -9,7 +9,8 @@ from datetime import datetime
 from reverie.memory import check, working
 from reverie.memory.trace import KINDS, MICROSECOND, Memory
 from reverie.memory.working import State
-from reverie.recall.explain import Hit, Why
+from reverie.recall.explain import Hit
+from reverie.recall.look import newest
 from reverie.recall.profiles import LORE, Material, Noted, Profile, is_recent
 from reverie.store.base import View, Where
 
@@ -28,13 +29,13 @@ def gather(view: View, where: Where, profile: Profile, given: Material, room: in
         given = replace(given, beside={memory.id: _beside(view, memory, where) for memory in first})
     if not given.is_asked:
         here = replace(where, kinds=("turn",), channel=scope.channel)
-        said = _newest(view, here, profile.said, now) if profile.said else ()
+        said = newest(view, here, profile.said, now) if profile.said else ()
         given = replace(given, hits=_in_order(view, where, given.hits, now), said=said)
     if scope.person is not None and profile.known:
         about = replace(where, kinds=LASTING, subject=scope.person)
-        given = replace(given, known=_newest(view, about, SPARE * profile.known, now))
+        given = replace(given, known=newest(view, about, SPARE * profile.known, now))
     if wanted := profile.lore if given.is_asked else max(profile.lore, profile.known):
-        given = replace(given, lore=_newest(view, replace(where, kinds=LASTING, subject=LORE), SPARE * wanted, now))
+        given = replace(given, lore=newest(view, replace(where, kinds=LASTING, subject=LORE), SPARE * wanted, now))
     return given if where.at is not None else _held(view, given)
 
 
@@ -51,19 +52,11 @@ def _noted(state: State | None) -> Noted | None:
     return None if state is None else Noted(str(state.value["text"]), state.updated_at)
 
 
-def _in_order(view: View, where: Where, newest: Sequence[Hit], now: datetime) -> list[Hit]:
+def _in_order(view: View, where: Where, last: Sequence[Hit], now: datetime) -> list[Hit]:
     """Return the last days whole, then what is known for longer, then what was said longer ago."""
-    days = [hit for hit in newest if is_recent(hit.memory, now)]
-    lasting = _newest(view, replace(where, kinds=LASTING), max(1, len(newest)), now)
-    return list({hit.memory.id: hit for hit in (*days, *lasting, *newest)}.values())
-
-
-def _newest(view: View, where: Where, limit: int, now: datetime) -> list[Hit]:
-    memories = view.fetch([match.key for match in view.newest(where, limit)], where.at)
-    return [
-        Hit(memory, 0.0, memory.valid_until is None or memory.valid_until > now, memory.source.place, Why())
-        for memory in memories
-    ]
+    days = [hit for hit in last if is_recent(hit.memory, now)]
+    lasting = newest(view, replace(where, kinds=LASTING), max(1, len(last)), now)
+    return list({hit.memory.id: hit for hit in (*days, *lasting, *last)}.values())
 
 
 def _beside(view: View, memory: Memory, where: Where) -> list[Memory]:

@@ -121,11 +121,11 @@ def recall(
     # Any number of questions may be asked of one moment: what orders memories within a commit tells these apart by chance.
     id = f"r-{space_mark(view.space)}-{new_tail(now, random.getrandbits(20))}"
     if not cue.text.strip() and meaning is None:
-        return Recollection(id, cue, _newest(view, where, limit, now), "none", 0.0, _arms(None, view, where, cue)), tuple
+        return Recollection(id, cue, newest(view, where, limit, now), "none", 0.0, _arms(None, view, where, cue)), tuple
     found = _find(view, sought, cue, meaning, where, limit, now)
     arms = _arms(meaning if found.share else None, view, where, cue)
     if isinstance(weighting, Published):
-        scored = weighting.rank(cue.text[:MOST_SIGNS], _described(view, cue, found, where), now, where.scope.channel, cue.more)
+        scored = weighting.rank(cue.text[:MOST_SIGNS], _described(view, found, where), now, where.scope.channel, cue.more)
         ranked = [_as_ranked(one, now) for one in scored]
     else:
         ranked = _ranked(view, sought, cue, found, where, limit, now, weighting, authors)
@@ -205,7 +205,7 @@ def _ranked(
     return fuse.rank(fused, outlines, beside, texts, asked, weighting)
 
 
-def _described(view: View, cue: Cue, found: Found, where: Where) -> list[published.Candidate]:
+def _described(view: View, found: Found, where: Where) -> list[published.Candidate]:
     """Return what a published ranking looks at: everything found, with its text."""
     keys = list(dict.fromkeys((*found.words, *found.meaning, *found.dated)))
     dated = set(found.dated)
@@ -263,7 +263,8 @@ def _candidates(ranked: list[Ranked], places: Places, sure: list[float]) -> tupl
     )  # fmt: skip
 
 
-def _newest(view: View, where: Where, limit: int, now: datetime) -> tuple[Hit, ...]:
+def newest(view: View, where: Where, limit: int, now: datetime) -> tuple[Hit, ...]:
+    """Return the newest that fit, as hits of no question."""
     memories = view.fetch([match.key for match in view.newest(where, limit)], where.at)
     return tuple(
         Hit(memory, 0.0, memory.valid_until is None or memory.valid_until > now, memory.source.place, Why())
