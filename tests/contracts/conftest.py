@@ -1,4 +1,4 @@
-"""Every test here runs once on each store."""
+"""Every test here runs once on each store, which is told things and learns nothing from them."""
 
 from collections.abc import Iterator
 from itertools import count
@@ -10,6 +10,11 @@ import reverie
 from reverie import Mind
 from reverie.store.base import Store
 from tests.contracts.worlds import KINDS, Clock, NewMind, store_of
+
+
+@pytest.fixture(autouse=True, scope="module")
+def only_what_is_told(learning_off: None) -> None:
+    """A contract counts what it told."""
 
 
 @pytest.fixture

@@ -4,6 +4,8 @@ import asyncio
 import json
 import random
 from collections.abc import Callable
+from contextlib import suppress
+from datetime import timedelta
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -12,7 +14,7 @@ import pytest
 
 import reverie
 from reverie import BadInput, Commit, Conflict, Memory, Mind, NotFound, Proof, Refused, Scope, Source
-from tests.contracts.worlds import EVERYTHING, START, Clock, NewMind
+from tests.contracts.worlds import EVERYTHING, START, Clock, NewMind, found
 
 G, OWNER = Scope("g"), Scope.owner("g")
 ANA, BOB = Scope("g", person="ana"), Scope("g", person="bob")
@@ -155,17 +157,47 @@ def test_a_telling_that_was_taken_back_keeps_no_fact_from_going_with_its_source(
     assert kept(mind) == []
 
 
-def test_a_thing_from_the_web_is_the_users_once_the_user_says_it(mind: Mind) -> None:
-    mind.remember("the shop opens at nine", trust="web")
+@pytest.mark.parametrize("trust", ["web", "tool", "recalled"])
+def test_a_thing_from_outside_waits_for_a_person_and_is_the_users_once_the_user_says_it(mind: Mind, trust: str) -> None:
+    """R7"""
+    with pytest.raises(Refused, match="quarantine") as refused:
+        mind.remember("the shop opens at nine", trust=trust)
+    assert (kept(mind, Scope.owner()), found(mind, "shop", Scope.owner())) == ([], set())
+    [item] = mind.quarantine()
+    assert refused.value.item == item
+    assert (item.memory.text, item.memory.trust) == ("the shop opens at nine", trust)
     assert mind.remember("the shop opens at nine").trust == "user"
 
 
-def test_the_web_repeating_what_a_user_said_makes_nobody_surer(mind: Mind) -> None:
+def test_a_thing_from_the_web_that_a_person_allows_is_told_by_hand(mind: Mind) -> None:
+    """R7"""
+    with pytest.raises(Refused):
+        mind.remember("the shop opens at nine", trust="web")
+    allowed = mind.allow(mind.quarantine()[0].id)
+    assert (allowed.trust, allowed.extra) == ("hand", {"allowed_by": "owner"})
+    assert (found(mind, "shop"), mind.quarantine()) == ({"the shop opens at nine"}, ())
+
+
+@pytest.mark.parametrize("trust", ["agent", "other", "web"])
+def test_others_repeating_what_a_user_said_makes_nobody_surer_and_ends_nothing(mind: Mind, trust: str) -> None:
+    """R7"""
     fact = mind.remember("the shop opens at nine", confidence=0.1)
     for _ in range(20):
-        mind.remember("the shop opens at nine", trust="web")
-    again = mind.get(fact.id)
-    assert (again.trust, again.confidence) == ("user", 0.1)
+        mind.observe("the shop opens at nine", trust=trust)
+        with suppress(Refused):
+            mind.remember("the shop opens at nine", trust=trust, title="Closed", valid_until=START - timedelta(days=1))
+    assert mind.get(fact.id) == fact
+    assert len(mind.quarantine()) == (trust == "web")
+
+
+def test_a_model_repeating_itself_makes_nobody_surer_until_a_person_says_so(mind: Mind) -> None:
+    """R7"""
+    for _ in range(5):
+        fact = mind.remember("the shop opens at nine", trust="agent", confidence=0.9)
+    assert (fact.confidence, fact.extra) == (0.5, {"unconfirmed": True})
+    said = mind.observe("the shop opens at nine, I saw it")
+    grounded = mind.remember("the shop opens at nine", trust="agent", source=Source(memory_ids=(said.id,)))
+    assert (grounded.id, grounded.confidence, grounded.extra) == (fact.id, 0.7, {})
 
 
 def test_an_empty_trust_is_refused(mind: Mind) -> None:
@@ -305,17 +337,11 @@ def with_a_last_version(line: dict[str, Any]) -> None:
         line["memory"]["version"] = 2**63 - 1
 
 
-def with_a_scratchpad_of_nothing(line: dict[str, Any]) -> None:
-    if "state" in line:
-        line["value"] = {}
-
-
-@pytest.mark.parametrize("change", [with_a_last_seq, with_a_last_version, with_a_scratchpad_of_nothing])
+@pytest.mark.parametrize("change", [with_a_last_seq, with_a_last_version])
 def test_an_export_that_would_leave_a_space_stuck_is_refused(
     mind: Mind, new_mind: NewMind, kind: str, change: Callable[[dict[str, Any]], None], tmp_path: Path
 ) -> None:
     mind.remember("ana lives in Lima", scope=G)
-    mind.scratchpad(Scope("g", session="s"), "tea").replace("boil water")
     file = spoilt(mind.export(tmp_path / "all.jsonl"), change)
     target = new_mind(kind)
     with pytest.raises(BadInput):

@@ -39,9 +39,9 @@ def test_every_sighting_of_an_erased_source_goes_even_if_one_load_brought_severa
     mind: Mind, new_mind: NewMind, clock: Clock, tmp_path: Path, target: str
 ) -> None:
     """R8: told twice of one source, loaded beside something else, the two share a commit; both must go."""
-    turn = mind.observe("the safe opens with 4711", message_id="1")
-    other = mind.observe("he knows the number")
-    for memory_id, quote in ((turn.id, "opens with 4711"), (turn.id, "opens with 4711"), (other.id, None)):
+    turn = mind.observe("the safe opens with a hairpin", message_id="1")
+    other = mind.observe("he carries one")
+    for memory_id, quote in ((turn.id, "opens with a hairpin"), (turn.id, "opens with a hairpin"), (other.id, None)):
         mind.remember("Ben can open the safe", source=Source(memory_ids=(memory_id,), quote=quote))
         clock.pass_(hours=1)
     fresh = new_mind(target)
@@ -50,7 +50,7 @@ def test_every_sighting_of_an_erased_source_goes_even_if_one_load_brought_severa
     fresh.erase(turn.id)
     written = fresh.export(tmp_path / "after.jsonl").read_text()
     assert "Ben can open the safe" in written
-    assert "4711" not in written
+    assert "hairpin" not in written
 
 
 def test_a_reason_that_reads_erased_is_a_reason_like_any_other(mind: Mind) -> None:

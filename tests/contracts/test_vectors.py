@@ -72,6 +72,22 @@ def test_one_vector_does_for_a_text_and_for_the_same_between_its_neighbours(stor
     assert near(store, (0.0, 1.0))[0][1] == pytest.approx(0.5, abs=HALF)
 
 
+def test_the_vectors_of_what_is_believed_can_be_read(store: Store) -> None:
+    """Of a text in parts the first, never one of another model or of a past version."""
+    a, b, c = told(store, "long", "changed", "none")
+    parts = [Vector(a, 1, (1.0, 0.0)), Vector(a, 1, (0.0, 1.0), part=1)]
+    store.put_vectors("default", "m", [*parts, Vector(b, 1, (3.0, 4.0))])
+    store.put_vectors("default", "other", [Vector(c, 1, (1.0, 0.0))])
+    with store.reading("default") as view:
+        found = view.vectors_of([a, b, c, "m-0000000000-unknown"], "m")
+        assert view.vectors_of([a], "unheard of") == {}
+    assert {id: vector.tolist() for id, vector in found.items()} == {a: [1.0, 0.0], b: pytest.approx([0.6, 0.8], abs=HALF)}
+    with store.writing("default", "owner", "test", START) as draft:
+        draft.retire(b)
+    with store.reading("default") as view:
+        assert list(view.vectors_of([a, b], "m")) == [a]
+
+
 def test_of_several_parts_the_best_counts_once(store: Store) -> None:
     a, b = told(store, "long", "short")
     parts = [Vector(a, 1, (math.cos(x), math.sin(x)), part) for part, x in enumerate((1.5, 0.1, 3.0))]

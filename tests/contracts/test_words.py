@@ -21,7 +21,7 @@ PAIRS = {
     "English verb": ("she was running home", "run"),
     "Spanish plural": ("los caminos del norte", "camino"),
     "Spanish verb": ("ayer cantamos juntos toda la noche", "cantar"),
-    "number": ("the code is 48151", "48151"),
+    "number": ("the train is 48151", "48151"),
     "number with a point": ("pi is about 3.14", "3.14"),
     "grouped number": ("it cost 1,250 pesos", "1250"),
     "identifier": ("call get_user_name first", "get_user_name"),

@@ -20,7 +20,7 @@ import pytest
 
 import reverie
 from reverie import Busy, Damaged, Full, Mind, SchemaTooNew, Scope, StoreError
-from reverie.learn.embed import Settled
+from reverie.learn.background import Settled
 from reverie.models.hashing import Hashing
 from reverie.store.sqlite import connect
 from reverie.store.sqlite.schema import APPLICATION_ID, STEPS
@@ -73,6 +73,7 @@ AS_NOBODY = f"""
     import reverie, reverie.upkeep, reverie.store.sqlite.recovery
     with reverie.open(":memory:", embedder="none") as warm:      # loads all that is loaded late, while it can still be read
         warm.observe("hello there")
+        warm.remember("hello there")
     if os.geteuid() == 0:
         os.setgroups([])
         os.setgid({NOBODY})
@@ -631,13 +632,16 @@ def test_short_turns_embedded_before_there_were_windows_are_embedded_again(
 ) -> None:
     """C2: and only those."""
     said = ["are you there?", "yes, " + "for quite a while already " * 5, "good", "fine"]
-    monkeypatch.setattr(connect, "STEPS", STEPS[:2])
+    monkeypatch.setattr(connect, "STEPS", (*STEPS[:2], *STEPS[3:]))
     here = Scope("old", session="chat")
     with reverie.open(tmp_path, embedder="none") as mind:
         mind.observe_many([{"text": text} for text in said], scope=here)
         mind.remember("the kettle is blue", scope=here)
     monkeypatch.undo()
     connection = apsw.Connection(str(file_of(tmp_path, "old")))
+    connection.execute(
+        "DROP INDEX versions_job; DROP INDEX versions_subject; ALTER TABLE versions DROP COLUMN job; PRAGMA user_version = 2"
+    )
     vector = np.ones(64, np.float16).tobytes()
     connection.execute("INSERT INTO models(name, length, upto) VALUES(?, 64, 2)", (Hashing().name,))
     for grain in ("turn", "window"):

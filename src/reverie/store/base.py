@@ -41,6 +41,9 @@ if TYPE_CHECKING:
 OWNER = "*"  # in place of readers: who sees all
 NAMELESS = "someone"  # whose commits those of an erased person become
 
+# What a turn's row says of learning from it; empty once that is done. What came with an import waits without a bound.
+JOBS = ("live", "import", "dropped", "failed")
+
 # Every place that may hold a text, or something made from it. Whoever adds one adds it here, to the erase of each
 # store, and to the residue test.
 PLACES = {
@@ -51,7 +54,7 @@ PLACES = {
     "vectors": "vectors of the text and of the windows it stands in",
     "sightings": "where and when it was said again, with the quote",
     "commits": "the reasons given for changes, and by whom",
-    "state": "working memory, scratchpads, chat contexts, people, proposals",
+    "state": "working memory, scratchpads, chat contexts, people, proposals, uses, feedback",
     "recalls": "kept explanations: what was asked, and which memories were looked at",
     "caches": "vectors and words held in memory by each process",
     "log": "pages not yet folded into the database file",
@@ -324,8 +327,26 @@ class View(Protocol):
     def lacks(self, model: str, where: Where) -> bool:
         """Tell whether anything that fits has no vector of a model yet."""
 
+    def vectors_of(self, ids: Iterable[str], model: str) -> dict[str, Floats]:
+        """Return the vectors of those active memories that have one; of a text in parts that of the first."""
+
     def fetch(self, keys: Sequence[int], at: int | None = None) -> list[Memory]:
         """Return the versions behind matches, in the order given."""
+
+    def waiting(self, limit: int | None = None, *, failed: bool = False) -> list[Memory]:
+        """Return the active turns that are still to be learned from, or with `failed` those given up, oldest first."""
+
+    def job(self, id: str) -> str | None:
+        """Return how learning from the active version of a turn stands; None where it is done, or nothing was to be done."""
+
+    def jobs(self) -> dict[str, int]:
+        """Return how many active turns there are of each of `JOBS`."""
+
+    def live(self) -> int:
+        """Return how many active turns are `live`."""
+
+    def queue(self) -> list[tuple[str, int, str]]:
+        """Return id, version and author (the person, else the speaker) of every `live` turn, oldest first."""
 
     def citing(self, ids: Iterable[str]) -> list[Held]:
         """Return the sightings that rest on any of these memories."""
@@ -352,20 +373,27 @@ class Draft(View, Protocol):
     def commit_id(self) -> str | None:
         """The id of the commit; None as long as nothing belongs to it."""
 
-    def add(self, memory: Memory) -> Memory:
+    def add(self, memory: Memory, job: str | None = None) -> Memory:
         """Add a version: the first of a new memory where `memory.id` is empty, else the next one of that id.
 
-        The version still active under that id is retired. `version`, `recorded_at` and `commit` are the store's to set.
+        With a `job` it is to be learned from. The version still active under that id is retired. `version`, `recorded_at` and
+        `commit` are the store's to set.
         """
 
     def retire(self, id: str) -> None:
         """Retire the active version of a memory."""
 
+    def set_job(self, turns: Iterable[tuple[str, int]], job: str | None) -> None:
+        """Say how learning from versions of turns went; None that it is done. No commit comes of it."""
+
+    def put_state(self, entries: Sequence[State], remove: Sequence[State] = ()) -> None:
+        """Write entries of session state and remove others, together with what else is written. No commit comes of it."""
+
     def sight(self, id: str, key: bytes, sighting: Sighting) -> None:
         """Note that a memory was said (again)."""
 
-    def retire_sightings(self, commit: str, ids: Iterable[str]) -> None:
-        """Take back the sightings that a commit brought to these memories."""
+    def retire_sightings(self, commit: str | None, ids: Iterable[str]) -> None:
+        """Take back the sightings that a commit brought to these memories; None: all that they have."""
 
 
 Entries = Sequence[State] | Callable[[View], Sequence[State]]

@@ -22,7 +22,7 @@ from reverie.errors import NotFound, StoreError
 from reverie.memory import language
 from reverie.memory.language import Query, fold
 from reverie.memory.scope import Scope, visible
-from reverie.memory.trace import MICROSECOND, Commit, Memory, Sighting, effective_confidence, new_tail, space_mark
+from reverie.memory.trace import EPOCH, MICROSECOND, Commit, Memory, Sighting, effective_confidence, new_tail, space_mark
 from reverie.memory.working import State
 from reverie.store.base import (
     NAMELESS,
@@ -87,11 +87,12 @@ class _Space:
     tombstones: set[bytes] = field(default_factory=set)
     gone: list[tuple[int, str]] = field(default_factory=list)
     copies: list[str] = field(default_factory=list)
+    jobs: dict[tuple[str, int], str] = field(default_factory=dict)
 
     def copy(self) -> _Space:
         return _Space(
             list(self.commits), list(self.records), list(self.sightings), dict(self.states), list(self.vectors),
-            dict(self.models), set(self.tombstones), list(self.gone), list(self.copies),
+            dict(self.models), set(self.tombstones), list(self.gone), list(self.copies), dict(self.jobs),
         )  # fmt: skip
 
 
@@ -128,8 +129,8 @@ class InMemoryView:
                     replace(
                         commit,
                         seq=commit.seq if scope.sees_all else len(shown) + 1,
-                        added=tuple(r.memory.id for r in added),
-                        retired=tuple(r.memory.id for r in retired),
+                        added=tuple(r.memory.id for r in added if r.retired_seq != commit.seq),
+                        retired=tuple(r.memory.id for r in retired if r.added_seq != commit.seq),
                         erased=tuple(sorted(id for seq, id in self._kept.gone if seq == commit.seq)) if scope.sees_all else (),
                     )
                 )
@@ -358,7 +359,34 @@ class InMemoryView:
         lacking = {(memory.id, memory.version) for memory in self.without_vectors(model, None)}
         return any((record.memory.id, record.memory.version) in lacking for _, record in self._fitting(where))
 
+    def vectors_of(self, ids: Iterable[str], model: str) -> dict[str, Floats]:
+        wanted = set(ids)
+        active = {_named(record.memory) for _, record in self._believed(None) if record.memory.id in wanted}
+        kept = (one for one in self._kept.vectors if one.model == model and one.vector.part == 0)
+        return {one.vector.id: one.values for one in kept if _named(one.vector) in active}
+
     # sources and state
+
+    def waiting(self, limit: int | None = None, *, failed: bool = False) -> list[Memory]:
+        wanted = ("failed",) if failed else ("live", "import")
+        return [memory for memory, job in self._jobs() if job in wanted][:limit]
+
+    def job(self, id: str) -> str | None:
+        return next((job for memory, job in self._jobs() if memory.id == id), None)
+
+    def jobs(self) -> dict[str, int]:
+        return dict(Counter(job for _, job in self._jobs()))
+
+    def live(self) -> int:
+        return self.jobs().get("live", 0)
+
+    def queue(self) -> list[tuple[str, int, str]]:
+        live = (memory for memory, job in self._jobs() if job == "live")
+        return [(*_named(memory), memory.origin.person or memory.speaker or "") for memory in live]
+
+    def _jobs(self) -> list[tuple[Memory, str]]:
+        active = (record.memory for record in self._kept.records if record.retired_seq is None)
+        return [(_own(memory), self._kept.jobs[_named(memory)]) for memory in active if _named(memory) in self._kept.jobs]
 
     def citing(self, ids: Iterable[str]) -> list[Held]:
         wanted = set(ids)
@@ -405,7 +433,7 @@ class InMemoryDraft(InMemoryView):
         self._mark = space_mark(space)
         self._commit_id = f"c-{self._mark}-{new_tail(self.at)}"
         self._ordinal = 0
-        self.changed = False
+        self.changed = self.noted = False
 
     @property
     def commit_id(self) -> str | None:
@@ -418,7 +446,7 @@ class InMemoryDraft(InMemoryView):
             self._kept.commits.append(Commit(self._commit_id, self.seq, self.at, self._by, self._why))
         return self._commit_id
 
-    def add(self, memory: Memory) -> Memory:
+    def add(self, memory: Memory, job: str | None = None) -> Memory:
         says_already = any(r.memory.id == memory.id and r.memory.text == memory.text for r in self._kept.records)
         if not (says_already or self._kept.tombstones.isdisjoint(barred_by(self._secret, memory))):
             raise refusal(memory)
@@ -437,6 +465,8 @@ class InMemoryDraft(InMemoryView):
         )
         self.begin()
         self._kept.records.append(Record(_own(memory), key_of(memory), self.seq, None))
+        if job is not None:
+            self._kept.jobs[_named(memory)] = job
         return memory
 
     def retire(self, id: str) -> None:
@@ -455,14 +485,28 @@ class InMemoryDraft(InMemoryView):
                 return True
         return False
 
+    def set_job(self, turns: Iterable[tuple[str, int]], job: str | None) -> None:
+        self.noted = True
+        for turn in turns:
+            self._kept.jobs.pop(turn, None)
+            if job is not None:
+                self._kept.jobs[turn] = job
+
+    def put_state(self, entries: Sequence[State], remove: Sequence[State] = ()) -> None:
+        self.noted = True
+        for state in remove:
+            self._kept.states.pop((state.kind, state.place, state.name), None)
+        for state in entries:
+            self._kept.states[state.kind, state.place, state.name] = state
+
     def sight(self, id: str, key: bytes, sighting: Sighting) -> None:
         self.begin()
         self._kept.sightings.append(Held(id, key, self.seq, None, sighting))
 
-    def retire_sightings(self, commit: str, ids: Iterable[str]) -> None:
-        wanted, seq = set(ids), self._seq(commit)
+    def retire_sightings(self, commit: str | None, ids: Iterable[str]) -> None:
+        wanted, seq = set(ids), None if commit is None else self._seq(commit)
         for place, held in enumerate(self._kept.sightings):
-            if held.id in wanted and held.seq == seq and held.retired_seq is None:
+            if held.id in wanted and seq in (None, held.seq) and held.retired_seq is None:
                 self._kept.sightings[place] = replace(held, retired_seq=self.seq)
                 self.begin()
 
@@ -501,7 +545,7 @@ class InMemoryStore:
             kept = self._space(space).copy()
             draft = InMemoryDraft(space, kept, self._secret, by, why, now)
             yield draft
-            if draft.changed:
+            if draft.changed or draft.noted:
                 self._spaces[space] = kept
 
     def put_state(self, space: str, entries: Entries, remove: Sequence[State] = ()) -> None:
@@ -509,11 +553,8 @@ class InMemoryStore:
             if not entries and space not in self._spaces:
                 return
             kept = self._space(space).copy()
-            entries = entries(InMemoryView(space, kept)) if callable(entries) else entries
-            for state in remove:
-                kept.states.pop((state.kind, state.place, state.name), None)
-            for state in entries:
-                kept.states[state.kind, state.place, state.name] = state
+            draft = InMemoryDraft(space, kept, self._secret, "", "", EPOCH)
+            draft.put_state(entries(draft) if callable(entries) else entries, remove)
             self._spaces[space] = kept
 
     def put_vectors(self, space: str, model: str, vectors: Sequence[Vector]) -> int:
@@ -603,6 +644,7 @@ class InMemoryStore:
             ]
             kept.sightings = [held for held in kept.sightings if held.id not in ids and held not in erasure.sightings]
             kept.records = [without(r, ids, kept.sightings) for r in kept.records if r.memory.id not in ids]
+            kept.jobs = {named: job for named, job in kept.jobs.items() if named[0] not in ids}
             kept.vectors = [v for v in kept.vectors if ids.isdisjoint({v.vector.id, *(id for id, _ in v.vector.uses)})]
             used = {v.model for v in kept.vectors}
             kept.models = {model: length for model, length in kept.models.items() if model in used}

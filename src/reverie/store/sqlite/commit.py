@@ -12,7 +12,19 @@ from reverie.memory.language import terms
 from reverie.memory.scope import Scope
 from reverie.memory.trace import MICROSECOND, Memory, Sighting, from_micros, micros, new_tail, stamped
 from reverie.memory.working import State
-from reverie.store.base import Dump, Held, Record, Vector, barred_by, check_vectors, indexed_text, kept_values, key_of, refusal
+from reverie.store.base import (
+    JOBS,
+    Dump,
+    Held,
+    Record,
+    Vector,
+    barred_by,
+    check_vectors,
+    indexed_text,
+    kept_values,
+    key_of,
+    refusal,
+)
 from reverie.store.sqlite.schema import stream_of
 from reverie.store.sqlite.view import Bind, Row, SqliteView, compact, state_key, write_source
 
@@ -59,7 +71,7 @@ class SqliteDraft(SqliteView):
                 (self.seq_now, self.commit_tail, micros(self.at), self._by, self._why),
             )
 
-    def add(self, memory: Memory) -> Memory:
+    def add(self, memory: Memory, job: str | None = None) -> Memory:
         if self.is_barred(memory) and not self._says_already(memory):
             raise refusal(memory)
         self.begin()
@@ -72,7 +84,7 @@ class SqliteDraft(SqliteView):
         id = memory.id or self.full("m", new_tail(self.at, self._ordinal))
         memory = stamped(memory, id, version, self.at, self.full("c", self.commit_tail))
         self._ordinal += 1
-        self.insert(Record(memory, key_of(memory), self.seq_now, None))
+        self.insert(Record(memory, key_of(memory), self.seq_now, None), job)
         return memory
 
     def _says_already(self, memory: Memory) -> bool:
@@ -87,18 +99,19 @@ class SqliteDraft(SqliteView):
         marks = barred_by(self.secret, memory)
         return bool(self.value(f"SELECT EXISTS (SELECT 1 FROM tombstones WHERE mark IN ({','.join('?' * len(marks))}))", marks))
 
-    def insert(self, record: Record) -> None:
+    def insert(self, record: Record, job: str | None = None) -> None:
         """Write a version's rows and its words."""
         memory = record.memory
         self.rows(
             "INSERT INTO versions(id, version, kind, audience, origin, subject, trust, confidence, pinned, happened,"
-            " valid_from, valid_until, added_seq, retired_seq, key, stream)"
-            " VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            " valid_from, valid_until, added_seq, retired_seq, key, stream, job)"
+            " VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
                 self.tail(memory.id), memory.version, memory.kind, self._scope(memory.audience), self._scope(memory.origin),
                 memory.subject, memory.trust, memory.confidence, int(memory.pinned), _micros(memory.happened_at),
                 _micros(memory.valid_from), _micros(memory.valid_until), record.added_seq, record.retired_seq, record.key,
                 stream_of(memory.origin.channel, memory.origin.session) if memory.kind == "turn" else None,
+                None if job is None else JOBS.index(job) + 1,
             ),
         )  # fmt: skip
         v = self._connection.last_insert_rowid()
@@ -146,6 +159,12 @@ class SqliteDraft(SqliteView):
         self.drop_vectors("vec IN (SELECT vec FROM vector_uses WHERE v = ?)", (v,))
         return True
 
+    def set_job(self, turns: Iterable[tuple[str, int]], job: str | None) -> None:
+        self.rows(
+            "UPDATE versions SET job = ? WHERE (id, version) IN (SELECT value ->> 0, value ->> 1 FROM json_each(?))",
+            (None if job is None else JOBS.index(job) + 1, json.dumps([(self.tail(id), version) for id, version in turns])),
+        )
+
     def sight(self, id: str, key: bytes, sighting: Sighting) -> None:
         self.begin()
         self.insert_sighting(Held(id, key, self.seq_now, None, sighting))
@@ -164,11 +183,12 @@ class SqliteDraft(SqliteView):
         for ref in set(sighting.rests_on):
             self.rows("INSERT INTO cites VALUES(?, ?)", (ref, s))
 
-    def retire_sightings(self, commit: str, ids: Iterable[str]) -> None:
+    def retire_sightings(self, commit: str | None, ids: Iterable[str]) -> None:
         tails = json.dumps([self.tail(id) for id in ids])
         going = self.rows(
-            "SELECT s FROM sightings WHERE seq = ? AND retired_seq IS NULL AND id IN (SELECT value FROM json_each(?))",
-            (self.seq(commit), tails),
+            "SELECT s FROM sightings WHERE seq = ifnull(?, seq) AND retired_seq IS NULL"
+            " AND id IN (SELECT value FROM json_each(?))",
+            (None if commit is None else self.seq(commit), tails),
         )
         if going:
             self.begin()
@@ -177,8 +197,8 @@ class SqliteDraft(SqliteView):
 
     # beside the commits
 
-    def put_state(self, entries: Sequence[State], remove: Sequence[State]) -> None:
-        """Write and remove session state."""
+    def put_state(self, entries: Sequence[State], remove: Sequence[State] = ()) -> None:
+        self._any_people = self._any_people or any(state.kind == "person" for state in entries)
         for state in remove:
             self.rows(
                 "DELETE FROM state WHERE kind = ? AND channel = ? AND session = ? AND person = ? AND name = ?",

@@ -85,7 +85,15 @@ CREATE INDEX vector_uses_vec ON vector_uses(vec);
 UPDATE meta SET value = value + 1 WHERE name = 'epoch';
 """
 
-STEPS: tuple[str, ...] = (_FIRST, _SECOND, _THIRD)
+# Whether a turn is still to be learned from: the place of its state in `base.JOBS`, counted from 1. What is known of a person
+# is looked through for every fact about them.
+_FOURTH = """
+ALTER TABLE versions ADD COLUMN job INTEGER;
+CREATE INDEX versions_job ON versions(job, v) WHERE job IS NOT NULL;
+CREATE INDEX versions_subject ON versions(subject, v) WHERE subject IS NOT NULL;
+"""
+
+STEPS: tuple[str, ...] = (_FIRST, _SECOND, _THIRD, _FOURTH)
 
 # Which entry of PLACES each table belongs to; the residue test checks that none is missing.
 TABLE_PLACES = {

@@ -145,6 +145,11 @@ class Cache:
         return list(found.items()), float(best_parts.min()), others
 
 
+def half_floats(data: bytes) -> Floats:
+    """Return the numbers of one vector as kept on disk."""
+    return np.frombuffer(data, np.float16).astype(np.float32)
+
+
 def _highest(scores: Floats, wanted: int) -> NDArray[np.int64]:
     """Return the rows of the highest scores; of equal ones at the edge the last, which are the newest."""
     if wanted >= len(scores):

@@ -14,8 +14,8 @@ from reverie.memory.language import Query
 from reverie.memory.scope import Scope
 from reverie.memory.trace import Commit, Memory, Sighting, Source, effective_confidence, from_micros, micros
 from reverie.memory.working import State
-from reverie.store.base import Around, Beside, Held, Match, Near, Outline, Record, Touched, Where, searchable, unit
-from reverie.store.sqlite.vectors import Cache
+from reverie.store.base import JOBS, Around, Beside, Held, Match, Near, Outline, Record, Touched, Where, searchable, unit
+from reverie.store.sqlite.vectors import Cache, half_floats
 
 if TYPE_CHECKING:
     import apsw
@@ -113,7 +113,8 @@ class SqliteView:
         return [Commit(self.full("c", id), seq, from_micros(at), by, why) for id, seq, at, by, why in rows]
 
     def _members(self, column: str, seq: Bind, seen: str, who: Sequence[Bind]) -> tuple[str, ...]:
-        rows = self.rows(f"SELECT id FROM versions m WHERE {column} = ? AND {seen} ORDER BY v", (seq, *who))
+        net = "retired_seq IS NOT added_seq"  # what came and went in one commit was never there
+        rows = self.rows(f"SELECT id FROM versions m WHERE {column} = ? AND {net} AND {seen} ORDER BY v", (seq, *who))
         return tuple(self.full("m", row[0]) for row in rows)
 
     def seq(self, commit: str) -> int:
@@ -474,6 +475,14 @@ class SqliteView:
         fitting, who = _fitting(where)
         return bool(self.value(f"SELECT EXISTS (SELECT 1 FROM versions m WHERE {condition} AND {fitting})", (*bind, *who)))
 
+    def vectors_of(self, ids: Iterable[str], model: str) -> dict[str, Floats]:
+        rows = self.rows(
+            "SELECT m.id, x.data FROM json_each(?) asked CROSS JOIN versions m ON m.id = asked.value AND m.retired_seq IS NULL"
+            " CROSS JOIN vectors x ON x.v = m.v AND x.part = 0 CROSS JOIN models ON models.model = x.model AND models.name = ?",
+            (json.dumps([self.tail(id) for id in ids]), model),
+        )
+        return {self.full("m", id): half_floats(data) for id, data in rows}
+
     def _lacking(self, model: str) -> tuple[str, tuple[Bind, ...]]:
         kept = self.rows("SELECT model, upto FROM models WHERE name = ?", (model,))
         number, upto = kept[0] if kept else (-1, 0)
@@ -481,6 +490,28 @@ class SqliteView:
         return f"m.added_seq > ? AND NOT EXISTS ({have})", (upto, number)
 
     # sources and state
+
+    def waiting(self, limit: int | None = None, *, failed: bool = False) -> list[Memory]:
+        order, jobs = f"m.v LIMIT {-1 if limit is None else int(limit)}", "(4)" if failed else "(1, 2)"
+        return [r.memory for r in self.records(f"m.job IN {jobs} AND m.retired_seq IS NULL", (), order)]
+
+    def job(self, id: str) -> str | None:
+        job = self.value("SELECT job FROM versions WHERE id = ? AND retired_seq IS NULL", (self.tail(id),))
+        return JOBS[job - 1] if job else None
+
+    def jobs(self) -> dict[str, int]:
+        rows = self.rows("SELECT job, count(*) FROM versions WHERE job IS NOT NULL AND retired_seq IS NULL GROUP BY job")
+        return {JOBS[job - 1]: count for job, count in rows}
+
+    def live(self) -> int:
+        return int(self.value("SELECT count(*) FROM versions WHERE job = 1 AND retired_seq IS NULL"))
+
+    def queue(self) -> list[tuple[str, int, str]]:
+        rows = self.rows(
+            "SELECT m.id, m.version, coalesce(o.person, t.speaker, '') FROM versions m JOIN texts t USING(v)"
+            " JOIN scopes o ON o.n = m.origin WHERE m.job = 1 AND m.retired_seq IS NULL ORDER BY m.v"
+        )
+        return [(self.full("m", id), version, author) for id, version, author in rows]
 
     def citing(self, ids: Iterable[str]) -> list[Held]:
         return self.held("s IN (SELECT s FROM cites WHERE ref IN (SELECT value FROM json_each(?)))", (json.dumps(list(ids)),))
