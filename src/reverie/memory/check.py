@@ -1,6 +1,7 @@
 """What may come in: every value a caller hands over is looked at here, once, before anything is stored.
 
-Text stays verbatim. Only what no store can keep is refused: NUL, lone surrogates, and more than a million characters.
+Text stays verbatim, but for secrets, which are cut out before anything else sees it. Only what no store can keep is refused:
+NUL, lone surrogates, and more than a million characters.
 Names (of spaces, people, tags, messages) are stricter: one line, no control characters, at most 200 characters.
 """
 
@@ -17,6 +18,7 @@ from pathlib import Path
 
 from reverie.errors import BadInput
 from reverie.memory.language import fold
+from reverie.memory.secrets import cut_secrets
 
 TEXT_LIMIT = 1_000_000
 NAME_LIMIT = 200
@@ -29,14 +31,21 @@ LAST_MOMENT = datetime.max.replace(tzinfo=UTC) - timedelta(days=1)
 _NOT_IN_NAMES = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 _ESCAPED_NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")  # not the six characters of somebody writing about it
 _NOT_IN_TEXT = re.compile("[\x00\ud800-\udfff]")
+_LABELS, _VALUES = ("name", "key", "label", "field", "nombre", "campo"), ("value", "values", "valor", "content", "text")
+_NAMES_AN_ID = re.compile("(?:^|[^a-z])ids?$|I[Dd]s?$")  # a number that looks like a card may be somebody's
 
 
-def text(value: object, called: str = "text") -> str:
-    """Return `value` if it can be kept word for word."""
+def text(value: object, called: str = "text", if_empty: str = "say something to remember") -> str:
+    """Return `value` if it can be kept: word for word, without the secrets in it."""
+    return cut_secrets(verbatim(value, called, if_empty)).text
+
+
+def verbatim(value: object, called: str = "text", if_empty: str = "say something to remember") -> str:
+    """Return `value` if it is a text; for what is only looked for, or was kept before."""
     if not isinstance(value, str):
         raise BadInput(f"{called} must be a str, not {type(value).__name__}")
     if not value.strip():
-        raise BadInput(f"{called} is empty; say something to remember")
+        raise BadInput(f"{called} is empty; {if_empty}")
     if len(value) > TEXT_LIMIT:
         raise BadInput(f"{called} has {len(value):,} characters; at most {TEXT_LIMIT:,} fit: split it")
     if bad := _NOT_IN_TEXT.search(value):
@@ -50,12 +59,12 @@ def optional_text(value: object, called: str) -> str | None:
     return None if value is None else text(value, called)
 
 
-def name(value: object, called: str) -> str:
+def name(value: object, called: str, if_empty: str = "leave it out (None) or give it a name") -> str:
     """Return `value` in NFC if it can name something: a space, a person, a tag, a message."""
     if not isinstance(value, str):
         raise BadInput(f"{called} must be a str, not {type(value).__name__}")
     if not value.strip():
-        raise BadInput(f"{called} is empty; leave it out (None) or give it a name")
+        raise BadInput(f"{called} is empty; {if_empty}")
     if bad := _NOT_IN_NAMES.search(value):
         raise BadInput(f"{called} holds the character U+{ord(bad[0]):04X} at position {bad.start()}; use one printable line")
     value = unicodedata.normalize("NFC", value)
@@ -77,6 +86,16 @@ def names(values: object, called: str, most: int = 10_000) -> tuple[str, ...]:
     if len(found) > most:
         raise BadInput(f"{called} holds {len(found):,} names; at most {most} fit")
     return found
+
+
+def tags(values: object, most: int = TAGS_LIMIT) -> tuple[str, ...]:
+    """Return distinct tags, without the secrets in them."""
+    return names((cut_secrets(tag).text for tag in names(values, "tags", most)), "tags")
+
+
+def place(value: object) -> str | None:
+    """Return where something came from, without the secrets in it, or None."""
+    return None if value is None else name(cut_secrets(name(value, "place")).text, "place")
 
 
 def moment(value: object, called: str) -> datetime:
@@ -117,10 +136,10 @@ def share(value: object, called: str) -> float:
     return float(value)
 
 
-def count(value: object, called: str, most: int = COUNT_LIMIT) -> int:
-    """Return a whole number of at least 1."""
-    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= most:
-        raise BadInput(f"{called} must be a whole number of at least 1 (and below 2**63), not {value!r}")
+def count(value: object, called: str, most: int = COUNT_LIMIT, least: int = 1) -> int:
+    """Return a whole number of at least `least`."""
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+        raise BadInput(f"{called} must be a whole number of at least {least} (and below 2**63), not {value!r}")
     return value
 
 
@@ -137,12 +156,11 @@ def seconds(value: object, called: str) -> float:
     return float(value)
 
 
-def cue(value: object) -> None:
-    """Refuse what cannot be asked; an empty cue can, where a filter says what is meant."""
+def cue(value: object) -> str:
+    """Return what can be asked, without the secrets in it; an empty cue can, where a filter says what is meant."""
     if not isinstance(value, str):
         raise BadInput(f"the cue must be a str, not {type(value).__name__}")
-    if value.strip():
-        text(value, "the cue")
+    return text(value, "the cue") if value.strip() else value
 
 
 def path(value: object, called: str = "the path") -> Path:
@@ -166,29 +184,56 @@ def one_of(value: object, allowed: Iterable[str], called: str) -> str:
     raise BadInput(f"no {called} named {named!r}; {hint}")
 
 
-def extra(value: object) -> dict[str, object]:
-    """Return a copy of a small JSON object."""
-    if value is None:
-        return {}
+def extra(value: object, called: str = "extra") -> dict[str, object]:
+    """Return a copy of a small JSON object, without the secrets in it; `called` is what the caller knows it by."""
+    return {} if value is None else without_secrets(values(value, called))
+
+
+def values(value: object, called: str, most: int = EXTRA_LIMIT) -> dict[str, object]:
+    """Return a copy of a JSON object, as it stands; for what has ids in it, or was kept before."""
     if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
-        raise BadInput("extra must be a mapping from str to JSON values")
+        raise BadInput(f"{called} must be a mapping from str to JSON values")
     try:
         written = json.dumps(dict(value), ensure_ascii=False, allow_nan=False)
         written.encode()
     except (TypeError, ValueError, RecursionError) as exc:
-        raise BadInput(f"extra does not fit into JSON: {exc}") from exc
-    if len(written) > EXTRA_LIMIT:
-        raise BadInput(f"extra takes {len(written):,} characters as JSON; at most {EXTRA_LIMIT:,} fit")
+        raise BadInput(f"what {called} holds does not fit into JSON: {exc}") from exc
+    if len(written) > most:
+        raise BadInput(f"what {called} holds takes {len(written):,} characters as JSON; at most {most:,} fit")
     if _ESCAPED_NUL.search(written):
-        raise BadInput("extra holds a NUL character; remove it")
+        raise BadInput(f"there is a NUL character in {called}; remove it")
     copy: dict[str, object] = json.loads(written)
     level: list[object] = [copy]
     for _ in range(EXTRA_DEPTH):
         nested = (one.values() if isinstance(one, dict) else one for one in level if isinstance(one, dict | list))
         level = [inner for inside in nested for inner in inside]
     if level:
-        raise BadInput(f"extra is nested more than {EXTRA_DEPTH} deep; flatten it")
+        raise BadInput(f"what {called} holds is nested more than {EXTRA_DEPTH} deep; flatten it")
     return copy
+
+
+def without_secrets(given: Mapping[str, object], called: str = "") -> dict[str, object]:
+    """Return JSON that keeps no secrets; a name such as `password` says what stands under it, or beside it as a `value`."""
+    label = next((known for name in _LABELS if isinstance(known := given.get(name), str)), called)
+    kept: dict[str, object] = {}
+    for name, value in given.items():
+        key = cut_secrets(name).text
+        key = f"{key} {len(kept)}" if key in kept else key  # two that were cut do not become one
+        kept[key] = _named((label if name in _VALUES else name)[-NAME_LIMIT:], value)
+    return kept
+
+
+def _named(called: str, value: object) -> object:
+    if isinstance(value, dict):
+        return without_secrets(value, called)
+    if isinstance(value, list):
+        return [_named(called, one) for one in value]
+    is_number = isinstance(value, int) and not isinstance(value, bool) and not _NAMES_AN_ID.search(called)
+    if not isinstance(value, str) and not is_number:
+        return value
+    lead, cut = cut_secrets(f"{called}: ").text, cut_secrets(f"{called}: {value}").text
+    kept = cut.removeprefix(lead) if cut.startswith(lead) else cut_secrets(str(value)).text
+    return value if kept == str(value) else kept
 
 
 def shares(value: object, name: str) -> dict[str, float]:

@@ -246,6 +246,17 @@ def words_had(texts: Iterable[str], cue: Query) -> list[tuple[str, ...]]:
     return answers
 
 
+def said_words(text: str) -> dict[str, tuple[str, ...]]:
+    """Return the words of a text that say what it is about, with their forms, without asking for its language.
+
+    It takes a third of the time that `query` does and knows no compounds: good enough to see what talk is about.
+    """
+    if not text.isascii() and is_beyond_latin(text[:_SAMPLE]):
+        return {word.text: word.variants for word in query(text).words}
+    found = dict.fromkeys(_WRITTEN.findall(_clean(text).casefold()))
+    return {word: _variants(word, "en") for word in found if word not in _ENGLISH and word not in _SPANISH}
+
+
 def telling(text: str) -> frozenset[str]:
     """Return the terms of the words of a text that say what it is about: stop words only when it has nothing else."""
     return frozenset(variant for word in query(text).words for variant in word.variants)
@@ -274,6 +285,9 @@ def query_words(text: str) -> tuple[str, ...]:
     for token in _tokens(_clean(text)):
         words += _pairs(token) if _is_run(token) else [_bare(_pieces(token)[0])]
     return tuple(dict.fromkeys(word for word in words if word))
+
+
+_WRITTEN = re.compile(r"[^\W_](?:[\w.-]{0,80}[^\W_])?")
 
 
 class _Shapes(dict[int, str]):

@@ -15,7 +15,7 @@ from datetime import datetime
 from reverie.errors import BadInput
 from reverie.memory.language import fold, plain
 
-_MENTION = re.compile(r"<@[!&]?([^<>\s]+)>")
+MENTION = re.compile(r"<@[!&]?([^<>\s]+)>")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,22 +55,34 @@ def to_value(person: Person) -> dict[str, object]:
 
 
 def from_value(id: str, value: Mapping[str, object]) -> Person:
-    """Read the JSON form."""
-    names, accounts = value.get("names"), value.get("accounts")
-    zone, language = value.get("zone"), value.get("language")
+    """Read the JSON form; what cannot be read in it is left out, since an import may have brought anything."""
+    accounts, zone, language = (value.get(part) for part in ("accounts", "zone", "language"))
+    listed = value.get("names")
+    names = [_name(one) for one in (listed if isinstance(listed, list) else ())]
     return Person(
         id,
-        tuple(Name(text, datetime.fromisoformat(since)) for text, since in (names if isinstance(names, list) else ())),
-        tuple(str(account) for account in (accounts if isinstance(accounts, list) else ())),
-        None if zone is None else str(zone),
-        None if language is None else str(language),
+        tuple(name for name in names if name),
+        tuple(account for account in (accounts if isinstance(accounts, list) else ()) if isinstance(account, str)),
+        zone if isinstance(zone, str) and is_zone(zone) else None,
+        language if isinstance(language, str) else None,
         bool(value.get("opted_out")),
     )
 
 
+def _name(value: object) -> Name | None:
+    match value:
+        case [str(text), str(since)]:
+            try:
+                at = datetime.fromisoformat(since)
+            except ValueError:
+                return None
+            return Name(text, at) if at.utcoffset() is not None else None
+    return None
+
+
 def matching(people: Iterable[Person], called: str) -> tuple[Person, ...]:
     """Return those whose id, account or any name is `called`."""
-    mention = _MENTION.fullmatch(called.strip())
+    mention = MENTION.fullmatch(called.strip())
     sought = _key(mention[1] if mention else called.removeprefix("@"))
     return tuple(
         person
@@ -83,10 +95,17 @@ def _key(name: str) -> str:
     return plain(fold(name))
 
 
-def check_zone(zone: str) -> str:
-    """Return an IANA zone name that exists."""
+def is_zone(zone: str) -> bool:
+    """Tell whether an IANA zone of that name exists."""
     try:
         zoneinfo.ZoneInfo(zone)
-    except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError) as exc:
-        raise BadInput(f"no time zone named {zone!r}; use an IANA name such as 'America/Mexico_City'") from exc
+    except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
+        return False
+    return True
+
+
+def check_zone(zone: str) -> str:
+    """Return an IANA zone name that exists."""
+    if not is_zone(zone):
+        raise BadInput(f"no time zone named {zone!r}; use an IANA name such as 'America/Mexico_City'")
     return zone

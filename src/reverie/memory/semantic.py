@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -13,8 +14,9 @@ LORE = "__lore__"  # the subject of what belongs to everybody in a space
 class Claim:
     """Something that a message says of its speaker, or of someone else, in words that stand by themselves.
 
-    `quote` is the part of the message it rests on, word for word. A claim on a `topic` that `corrects` ends what was known on
-    that topic before. A `wish` is about how replies to the speaker should be.
+    `quote` is the part of the message it rests on, word for word. A `slot` holds one thing at a time (a home, an employer, a
+    name): a claim that `corrects` puts an end to what was known to fill the same one. A `wish` is about how replies to the
+    speaker should be. `language` is the one it was said in.
     """
 
     text: str
@@ -28,6 +30,38 @@ class Claim:
     happened_at: datetime | None = None
     valid_from: datetime | None = None
     valid_until: datetime | None = None
+    slot: str = ""
+    language: str = "en"
+
+
+# what says that something is over, and what was said of it while it held; the rest of the words stay
+_OVER = (
+    (r"\b(?:is|are) (?:no longer|not(?= .*\bany ?more\b))", "is"),
+    (r"\b(?:no longer has|do(?:es)? not have(?= .*\bany ?more\b))", "has"),
+    (r"\bno longer\b|\bdo(?:es)? not(?= .*\bany ?more\b)", ""),
+    (r"\b(?:(?:has )?stopped|quit|(?:has )?(?:given|gave) up)(?= \w+ing\b)", ""),
+    (r"\b(?:has )?sold\b", "has"),
+    (r"\b(?:(?:has )?quit|resigned from|(?:has )?left|retired from)(?= [A-Z])", "works"),
+    (r"\bya no\b", ""),
+    (r"\bno(?= \w+ más\b)", ""),
+    (r"\b(?:ha )?(?:dejó|dejado) de (\w+a)r\b", r"\1"),
+    (r"\b(?:ha )?(?:dejó|dejado) de (\w+)[ei]r\b", r"\1e"),
+    (r"\b(?:vendió|ha vendido)\b", "tiene"),
+)
+_NO_MORE = re.compile(r"\bany ?more\b|\bmás\b", re.IGNORECASE)
+
+
+def taken_back(text: str) -> str | None:
+    """Return what a claim says is over, as it was said while it held; None where it says so of nothing.
+
+    >>> taken_back("Ana no longer lives in Rome"), taken_back("Ana ya no tiene perro"), taken_back("Ana lives in Rome")
+    ('Ana lives in Rome', 'Ana tiene perro', None)
+    """
+    for cue, held in _OVER:
+        said, count = re.subn(cue, held, text, count=1, flags=re.IGNORECASE if "[A-Z]" not in cue else 0)
+        if count:
+            return " ".join(_NO_MORE.sub("", said).split())
+    return None
 
 
 def normal_type(named: str) -> str:

@@ -47,8 +47,8 @@ class Source:
         object.__setattr__(self, "message_ids", check.names(self.message_ids, "message_ids"))
         object.__setattr__(self, "memory_ids", check.names(self.memory_ids, "memory_ids"))
         if self.quote is not None:
-            check.text(self.quote, "quote")
-        check.optional_name(self.place, "place")
+            check.verbatim(self.quote, "quote")
+        object.__setattr__(self, "place", check.place(self.place))
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,8 @@ class Memory:
     def __str__(self) -> str:
         when = self.happened_at or self.valid_from or self.recorded_at
         who = self.speaker or self.subject
-        return f"{when:%Y-%m-%d} · {who + ' · ' if who else ''}{self.text}"
+        said = self.text.replace("\n", " ⏎ ")  # one line a memory: pasted back, every line says that it was recalled
+        return f"{when:%Y-%m-%d} · {who + ' · ' if who else ''}{said}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,6 +194,12 @@ def new_tail(at: datetime, ordinal: int = 0) -> str:
     return _time_part(at) + _base32(ordinal, _ORDINAL) + _base32(random.getrandbits(15), _CHANCE)
 
 
+def last_id_of(commit: str) -> str:
+    """Return an id that sorts after those of all memories that a commit added, and before any that a later one adds."""
+    _, mark, tail = commit.split("-")
+    return f"m-{mark}-{tail[:_TIME]}{_DIGITS[-1] * (_ORDINAL + _CHANCE)}"
+
+
 @lru_cache(maxsize=4)  # a commit and what it adds are made at one moment
 def _time_part(at: datetime) -> str:
     return _base32(micros(at) + (1 << 58), _TIME)
@@ -266,14 +273,19 @@ def from_json(values: Mapping[str, Any], space: str) -> Memory:
         recorded_at=recorded_at,
         commit=check.name(values["commit"], "commit"),
         title=None if title is None else check.text(title, "title"),
-        tags=check.names(values.get("tags", ()), "tags"),
+        tags=check.tags(values.get("tags", ()), 10_000),
         extra=check.extra(values.get("extra")),
         speaker=check.optional_name(values.get("speaker"), "speaker"),
         role=None if values.get("role") is None else check.one_of(values["role"], ROLES, "role"),
         message_id=check.optional_name(values.get("message_id"), "message_id"),
         reply_to=check.optional_name(values.get("reply_to"), "reply_to"),
         subject=check.optional_name(values.get("subject"), "subject"),
-        source=Source(source.get("message_ids", ()), source.get("memory_ids", ()), source.get("quote"), source.get("place")),
+        source=Source(
+            source.get("message_ids", ()),
+            source.get("memory_ids", ()),
+            check.optional_text(source.get("quote"), "quote"),
+            source.get("place"),
+        ),
         pinned=bool(values.get("pinned")),
         happened_at=time("happened_at"),
         valid_from=valid_from,

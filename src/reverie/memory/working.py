@@ -74,30 +74,26 @@ def parse(text: str) -> Working:
 
 def to_value(working: Working) -> dict[str, object]:
     """Return the JSON form."""
-    for line in (*working.context, *working.pending):
-        check.text(line, "context and pending lines")
-    for part, called in ((working.task, "task"), (working.notes, "notes")):
-        if part is not None:
-            check.text(part, called)
     return {
-        "task": working.task,
-        "context": list(working.context),
-        "pending": list(working.pending),
-        "notes": working.notes,
+        "task": check.optional_text(working.task, "task"),
+        "context": [check.text(line, "context and pending lines") for line in working.context],
+        "pending": [check.text(line, "context and pending lines") for line in working.pending],
+        "notes": check.optional_text(working.notes, "notes"),
     }
 
 
 def from_value(value: Mapping[str, object], updated_at: datetime) -> Working:
-    """Read the JSON form; also the other shape, `{content, updatedAt}`."""
-    if isinstance(content := value.get("content"), str):
+    """Read the JSON form; also the other shape, `{content, updatedAt}`. What cannot be read in it is left out."""
+    if isinstance(content := value.get("content"), str) and content.strip():
         return replace(parse(content), updated_at=updated_at)
-    return Working(
-        _line(value.get("task")),
-        lines(value.get("context")),
-        lines(value.get("pending")),
-        _line(value.get("notes")),
-        updated_at,
-    )
+    context, pending = (lines(one if isinstance(one, list | str) else None) for one in map(value.get, ("context", "pending")))
+    return Working(_line(value.get("task")), context, pending, _line(value.get("notes")), updated_at)
+
+
+def text_in(value: Mapping[str, object]) -> str | None:
+    """Return the text that a scratchpad or a chat's context is."""
+    text = value.get("text")
+    return text if isinstance(text, str) else None
 
 
 def lines(value: object) -> tuple[str, ...]:
