@@ -20,7 +20,9 @@ import pytest
 
 import reverie
 from reverie import BadInput, Mind, ModelError, Scope, Source
-from reverie.learn.embed import BATCH, HARMLESS, INLINE, MOST, PART, Settled, parts_of
+from reverie.config import Settings
+from reverie.learn.background import INLINE, Settled
+from reverie.learn.embed import BATCH, HARMLESS, MOST, PART, parts_of
 from reverie.models.hashing import Hashing
 from reverie.store.base import Where
 from reverie.store.sqlite.view import SqliteView
@@ -31,6 +33,8 @@ if TYPE_CHECKING:
 ALL = 1_000_000
 OWNER = Scope.owner()
 PATIENCE_S = 20.0
+
+pytestmark = pytest.mark.usefixtures("learning_off")  # vectors are counted
 
 
 class Double:
@@ -101,9 +105,9 @@ def opened() -> Iterator[Opened]:
     minds: list[Mind] = []
     gates: list[Gated] = []
 
-    def new(home: str | Path, embedder: object = "hashing", background: bool = True) -> Mind:
+    def new(home: str | Path, embedder: object = "hashing", background: bool = True, learn: bool = False) -> Mind:
         gates.extend([embedder] if isinstance(embedder, Gated) else [])
-        minds.append(reverie.open(home, embedder=embedder, background=background))
+        minds.append(reverie.open(home, settings=Settings(learn=learn), embedder=embedder, background=background))
         return minds[-1]
 
     yield new
@@ -142,9 +146,10 @@ def lines(count: int, what: str = "lantern") -> list[dict[str, str]]:
 # every way in
 
 
+@pytest.mark.parametrize("learn", [True, False])
 @pytest.mark.parametrize("background", [True, False])
-def test_whatever_comes_in_gets_its_vector(home: str, background: bool, tmp_path: Path, opened: Opened) -> None:
-    mind = opened(home, background=background)
+def test_whatever_comes_in_gets_its_vector(home: str, background: bool, learn: bool, tmp_path: Path, opened: Opened) -> None:
+    mind = opened(home, background=background, learn=learn)
     turn = mind.observe("I moved to Oaxaca in May", message_id="m1")
     whole(mind)
     mind.observe("I moved to Puebla in May", message_id="m1")
@@ -159,14 +164,14 @@ def test_whatever_comes_in_gets_its_vector(home: str, background: bool, tmp_path
     proposed = mind.propose("forget", turn.id)
     mind.approve(proposed.id, proposed.hash)
     whole(mind)
-    assert len(versions(mind)) == 10
+    assert len(versions(mind)) > 10 if learn else len(versions(mind)) == 10
     mind.export(tmp_path / "all.jsonl")
-    other = opened(":memory:" if home == ":memory:" else tmp_path / "other", background=background)
+    other = opened(":memory:" if home == ":memory:" else tmp_path / "other", background=background, learn=learn)
     other.observe("I was here before")
     for _ in range(2):  # beside what is there, and again into what came of it
         other.load(tmp_path / "all.jsonl")
         whole(other)
-    empty = opened(":memory:" if home == ":memory:" else tmp_path / "empty", background=background)
+    empty = opened(":memory:" if home == ":memory:" else tmp_path / "empty", background=background, learn=learn)
     empty.load(tmp_path / "all.jsonl")
     whole(empty)
     assert versions(empty) == versions(mind)

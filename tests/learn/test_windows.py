@@ -22,8 +22,10 @@ import pytest
 
 import reverie
 from reverie import Memory, Mind, ModelError, NotFound, Scope
+from reverie.config import Settings
 from reverie.errors import Erased, UndoConflict
-from reverie.learn.embed import ASIDE, BATCH, SHORT, Settled, parts_of
+from reverie.learn.background import Settled
+from reverie.learn.embed import ASIDE, BATCH, SHORT, parts_of
 from reverie.models.hashing import Hashing
 from reverie.store.base import Where
 
@@ -35,6 +37,8 @@ HALF = 2e-3  # a store may keep half floats
 START = datetime(2026, 3, 1, 9, tzinfo=UTC)
 PORCH = Scope(channel="porch", session="evening")
 LONG = "and then we went on about the weather, the harvest and the road to the coast for a good while " * 3
+
+pytestmark = pytest.mark.usefixtures("learning_off")  # what is embedded is counted
 
 
 class Recorder:
@@ -69,8 +73,9 @@ def opened() -> Iterator[Opened]:
     """Return what opens a mind that is closed at the end."""
     minds: list[Mind] = []
 
-    def new(home: str | Path, embedder: object = None, background: bool = False) -> Mind:
-        minds.append(reverie.open(home, embedder=embedder or Recorder(), background=background))
+    def new(home: str | Path, embedder: object = None, background: bool = False, learn: bool = False) -> Mind:
+        settings = Settings(learn=learn)
+        minds.append(reverie.open(home, settings=settings, embedder=embedder or Recorder(), background=background))
         return minds[-1]
 
     yield new
@@ -294,16 +299,24 @@ def test_what_lost_its_vector_is_told_and_found_by_its_words_meanwhile(tmp_path:
     assert mind.status().spaces[0].pending == 0
 
 
-def test_erased_words_are_in_nothing_that_is_embedded_afterwards(home: str, opened: Opened) -> None:
+@pytest.mark.parametrize("learn", [True, False])
+def test_erased_words_are_in_nothing_that_is_embedded_afterwards(home: str, learn: bool, opened: Opened) -> None:
     """R8"""
     embedder = Recorder()
-    mind = opened(home, embedder)
-    turns = chat(mind, "where is it?", "under the zither", "thank you", "not at all")
+    mind = opened(home, embedder, learn=learn)
+    turns = chat(
+        mind, "what do you play at weddings?", "I love my zither", "thank you for the music", "until the harvest festival"
+    )
+    right(mind)
     assert [text for text in embedder.texts if "zither" in text and "\n" in text]
+    assert {memory.kind for memory in mind.scan(Scope.owner())} == {"turn", *(("fact", "episode") if learn else ())}
     embedder.texts.clear()
     mind.erase(turns[1].id)
     right(mind)
-    assert {text.split("\n")[0] for text in embedder.texts} == {"Ana: where is it?", "Ana: thank you"}
+    anew = {"Ana: what do you play at weddings?", "Ana: thank you for the music"}
+    heads = {text.split("\n")[0] for text in embedder.texts}
+    assert anew <= heads if learn else anew == heads
+    assert {memory.kind for memory in mind.scan(Scope.owner())} == {"turn", *(("episode",) if learn else ())}
     assert not [text for text in embedder.texts if "zither" in text]
 
 

@@ -46,6 +46,10 @@ CUES = ("Ana", "camino", "coffee rain", "does it", "東京", "the")
 
 words = st.sampled_from(("Ana", "lives", "in", "Oaxaca", "coffee", "camino", "caminos", "東京", "rain", "it"))
 texts = st.lists(words, min_size=1, max_size=4).map(" ".join)
+teaching = st.sampled_from(
+    ("I love my coffee", "I live in Oaxaca", "Actually, I live in Lima", "My sister Ana lives in Oaxaca")
+)
+said = st.one_of(texts, texts, teaching)
 scopes = st.sampled_from(SCOPES)
 askers = st.one_of(st.none(), st.none(), st.sampled_from(ASKERS))
 message_ids = st.sampled_from((None, "1", "2", "3"))
@@ -107,7 +111,7 @@ class Histories(RuleBasedStateMachine):
         self.learn_ids()
 
     def open(self, home: str | Path) -> Mind:
-        return reverie.open(home, clock=lambda: self.now, embedder="none")
+        return reverie.open(home, clock=lambda: self.now, embedder="none", background=False)
 
     def home(self) -> Path:
         self.homes += 1
@@ -161,21 +165,23 @@ class Histories(RuleBasedStateMachine):
 
     # what happens
 
-    @initialize(turns=st.lists(st.tuples(texts, scopes, message_ids), min_size=2, max_size=5), told=st.lists(texts, max_size=2))
+    @initialize(turns=st.lists(st.tuples(said, scopes, message_ids), min_size=2, max_size=5), told=st.lists(texts, max_size=2))
     def begin(self, turns: list[tuple[str, Scope, str | None]], told: list[str]) -> None:
         """Start with something said, and something made of it."""
         self.observe_many(turns)
         for pick, text in enumerate(told):
             self.derive(text=text, pick=pick, other=0, two=False, scope=None, message_id=None)
 
-    @rule(text=texts, scope=scopes, message_id=message_ids, narrow=narrower, pause=pauses)
+    @rule(text=said, scope=scopes, message_id=message_ids, narrow=narrower, pause=pauses)
     def observe(self, text: str, scope: Scope, message_id: str | None, narrow: Mapping[str, Any] | None, pause: int) -> None:
         self.now += timedelta(seconds=pause)
+        if pause > 60:  # the episodes are due that end with it
+            self.change("settle", lambda mind, _: mind.settle())
         audience = None if narrow is None else replace(Scope(scope.space), **narrow)
         self.change("observe", lambda mind, _: mind.observe(text, scope=scope, message_id=message_id, audience=audience))
         self.moments.append(self.now)
 
-    @rule(turns=st.lists(st.tuples(texts, scopes, message_ids), min_size=1, max_size=4))
+    @rule(turns=st.lists(st.tuples(said, scopes, message_ids), min_size=1, max_size=4))
     def observe_many(self, turns: list[tuple[str, Scope, str | None]]) -> None:
         given = [{"content": text, "scope": scope, "message_id": message_id} for text, scope, message_id in turns]
         self.change("observe_many", lambda mind, _: mind.observe_many(given))

@@ -1,9 +1,10 @@
 """What a scope may not see looks exactly like what does not exist (R6).
 
 The rule is written down here a second time, straight from the design and without a look at the code that keeps it. A
-random world is built through the public verbs, on both stores, while a plain list of who was told what is kept beside it;
-then every scope asks for everything in every way there is. A pair is one memory and one scope; both directions count: what
-may be seen must be found, what may not must leave no trace in anything returned.
+random world is built through the public verbs, on both stores, while a plain list of who was told what is kept beside it,
+with the facts learned from it and the episodes made of it; then every scope asks for everything in every way there is. A
+pair is one memory and one scope; both directions count: what may be seen must be found, what may not must leave no trace
+in anything returned.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ import pytest
 
 import reverie
 from reverie import Erased, Memory, Mind, NotFound, Refused, ReverieError, Scope, Source
-from reverie.learn.embed import Settled
+from reverie.learn.background import Settled
 from reverie.models.hashing import Hashing
 from reverie.store.base import Store, Vector, Where
 
@@ -98,6 +99,7 @@ class Told:
     events: list[tuple[datetime, int | None, str]]
     telltales: set[str]
     derived_from: str | None = None
+    learned: bool = False
     erased: bool = False
 
     def believed(self, at: datetime | None = None) -> tuple[int, str] | None:
@@ -189,6 +191,7 @@ class World:
             told
             for told in self.told.values()
             if not told.erased
+            and told.kind != "episode"
             and (active is None or (told.believed() is not None) == active)
             and not (plain and (told.derived_from or self.derivatives(told.id)))
         ]
@@ -199,27 +202,83 @@ class World:
 
     # doing
 
-    def commit(self, id: str, space: str) -> Written:
-        return self.commits.setdefault(id, Written(id, self.clock.now, space))
+    def commit(self, id: str, space: str, at: datetime | None = None) -> Written:
+        return self.commits.setdefault(id, Written(id, at or self.clock.now, space))
 
-    def note(self, memory: Memory, audience: Scope, said_in: Scope, word: str, derived_from: str | None = None) -> None:
+    def note(
+        self, memory: Memory, audience: Scope, said_in: Scope, word: str, derived_from: str | None = None,
+        at: datetime | None = None,
+    ) -> None:  # fmt: skip
         assert memory.audience == audience
         telltales = {word, *TELLTALE.findall(repr((audience, said_in)))}
         self.told[memory.id] = Told(
             memory.id, audience, said_in, memory.kind, memory.tags, memory.subject, memory.happened_at, memory.valid_from,
-            memory.message_id, [(self.clock.now, 1, memory.text)], telltales, derived_from,
+            memory.message_id, [(at or self.clock.now, 1, memory.text)], telltales, derived_from,
         )  # fmt: skip
-        self.commit(memory.commit, audience.space).added.append(memory.id)
+        self.commit(memory.commit, audience.space, at).added.append(memory.id)
+
+    def note_turn(self, turn: Memory, audience: Scope, said_in: Scope, word: str) -> None:
+        """Note a turn, and what was learned from it: what speakers say of themselves is for those who heard it.
+
+        In a room, what is said by who knows whom stays in that room.
+        """
+        self.note(turn, audience, said_in, word)
+        self.note_learned(turn, audience, said_in)
+
+    def note_learned(self, turn: Memory, audience: Scope, said_in: Scope) -> None:
+        learned = [fact for fact in self.mind.learned(turn.id) if fact.id not in self.told]
+        assert len(learned) == ("I love" in turn.text)
+        for fact in learned:
+            (word,) = self.told[turn.id].telltales & set(TELLTALE.findall(turn.text))
+            room = audience.channel or (None if said_in.person or audience.person else said_in.channel)
+            self.note(fact, replace(audience, channel=room), said_in, word, turn.id, fact.recorded_at)
+            self.told[fact.id].telltales |= {turn.id}
+            self.told[fact.id].learned = True
+
+    def note_episodes(self) -> None:
+        """Note the episodes that were written: none is meant for more than each of its turns, and none tells of another."""
+        for space in SPACES:
+            owner = Scope.owner(space)
+            for episode in self.mind.scan(owner, kinds=("episode",), retired=True):
+                versions = self.mind.history(episode.id)
+                turns = [self.told[id] for version in versions for id in version.source.memory_ids]
+                assert turns
+                assert not any(turn.erased for turn in turns)
+                for scope in self.asking():
+                    assert not may_see(episode.audience, scope) or all(may_see(turn.audience, scope) for turn in turns)
+                events: list[tuple[datetime, int | None, str]] = []
+                for version in versions:
+                    events.append((version.recorded_at, version.version, version.text))
+                    events += [(version.retired_at, None, "")] if version.retired_at else []
+                self.told[episode.id] = Told(
+                    episode.id, episode.audience, episode.origin, episode.kind, episode.tags, episode.subject,
+                    episode.happened_at, episode.valid_from, None, events,
+                    {telltale for turn in turns for telltale in (turn.id, *turn.telltales)},
+                )  # fmt: skip
+            for commit in self.mind.log(owner, limit=EVERYTHING):
+                written = self.commit(commit.id, space, commit.at)
+                for members, changed in ((written.added, commit.added), (written.retired, commit.retired)):
+                    members[:] = [id for id in members if self.told[id].kind != "episode"]
+                    members += [id for id in changed if self.told[id].kind == "episode"]
 
     def observe(self) -> None:
-        said_in, word = self.place(), self.word()
+        said_in = self.place()
+        self.say(said_in, self.narrowed(said_in))
+
+    def talk(self) -> None:
+        """Say several things in one place, for the same to hear: enough for an episode."""
+        said_in = self.place()
         audience = self.narrowed(said_in)
+        for _ in range(3):
+            self.say(said_in, audience)
+
+    def say(self, said_in: Scope, audience: Scope | None) -> None:
+        word = self.word()
         message = f"message-{word}" if self.random.random() < 0.5 else None
         at = self.clock.tick()
-        memory = self.mind.observe(
-            f"the lantern {word} is lit", scope=said_in, audience=audience, message_id=message, at=at - TICK / 3
-        )
-        self.note(memory, audience or heard_by_default(said_in), said_in, word)
+        text = f"I love my lantern {word}" if self.random.random() < 0.4 else f"the lantern {word} is lit beside the gate"
+        memory = self.mind.observe(text, scope=said_in, audience=audience, message_id=message, at=at - TICK / 3)
+        self.note_turn(memory, audience or heard_by_default(said_in), said_in, word)
 
     def observe_many(self) -> None:
         space = self.random.choice(SPACES)
@@ -227,7 +286,8 @@ class World:
         words: list[str] = []
         for _ in range(3):
             said_in, word = self.place(space), self.word()
-            turns.append({"text": f"one lantern {word} of a batch", "scope": said_in, "audience": self.narrowed(said_in)})
+            text = f"one lantern {word} of a batch" if len(turns) < 2 else f"I love my lantern {word}"
+            turns.append({"text": text, "scope": said_in, "audience": self.narrowed(said_in)})
             words.append(word)
         self.clock.tick()
         done = self.mind.observe_many(turns, scope=Scope(space))
@@ -235,7 +295,7 @@ class World:
         for memory in self.mind.scan(Scope.owner(space), as_of=self.clock.now):
             if memory.commit == done.commits[0]:
                 turn, word = next(pair for pair in zip(turns, words, strict=True) if pair[1] in memory.text)
-                self.note(memory, turn["audience"] or heard_by_default(turn["scope"]), turn["scope"], word)
+                self.note_turn(memory, turn["audience"] or heard_by_default(turn["scope"]), turn["scope"], word)
 
     def remember(self) -> None:
         said_in, word, pick = self.place(), self.word(), self.random.choice
@@ -331,6 +391,8 @@ class World:
         for gone in (told, *(one for one in self.derivatives(told.id) if self._follows(one, told))):
             version = gone.believed()
             assert version is not None
+            if gone.learned and gone is not told:  # its last version says that it went with its source
+                gone.events.append((self.clock.now, version[0] + 1, version[1]))
             gone.events.append((self.clock.now, None, ""))
             self.commit(commit.id, told.audience.space).retired.append(gone.id)
             self._drop_vectors(gone.id, version[0])
@@ -352,10 +414,15 @@ class World:
         memory = self.mind.restore(told.id)
         told.events.append((self.clock.now, memory.version, memory.text))
         self.commit(memory.commit, told.audience.space).added.append(told.id)
+        if told.kind == "turn":  # and teaches again what it did
+            self.note_learned(memory, told.audience, told.origin)
 
     def erase(self) -> None:
         told = self.random.choice(self.living())
         going = [told, *self.derivatives(told.id)]
+        sources = {gone.id for gone in going}
+        episodes = (one for one in self.told.values() if one.kind == "episode" and not one.erased)
+        going += [episode for episode in episodes if not episode.telltales.isdisjoint(sources)]
         self.clock.tick()
         proof = self.mind.erase(told.id)
         assert set(proof.erased) == {gone.id for gone in going}
@@ -426,16 +493,33 @@ class World:
         often: list[tuple[Callable[[], None], int]] = [
             (self.observe, 8), (self.remember, 8), (self.observe_many, 1), (self.repeat, 2), (self.derive, 3), (self.update, 4),
             (self.pin, 1), (self.forget, 3), (self.restore, 1), (self.erase, 1), (self.hold, 2), (self.propose, 2),
+            (self.talk, 1),
         ]  # fmt: skip
         acts = [act for act, times in often for _ in range(times)]
         for _ in range(4):
-            self.observe()
+            self.talk()
         while len(self.told) < memories:
             self.random.choice(acts)()
-        self.embed()
-        for act in (self.update, self.forget, self.erase, self.pin, self.observe, self.forget, self.restore, self.hold):
-            act()
+        self.clock.now += timedelta(hours=1)  # long enough for episodes to be written, which are then changed
         assert self.mind.settle() == Settled(0, 0)
+        self.note_episodes()
+        assert {"fact", "episode"} <= {told.kind for told in self.told.values()}
+        self.embed()
+        for act in (
+            self.update,
+            self.forget,
+            self.erase,
+            self.pin,
+            self.talk,
+            self.forget,
+            self.restore,
+            self.hold,
+            self.erase,
+        ):
+            act()
+            self.note_episodes()
+        assert self.mind.settle() == Settled(0, 0)
+        self.note_episodes()
 
     # what a scope is entitled to
 
@@ -468,7 +552,7 @@ class World:
 
 
 def opened(kind: str, home: Path, clock: Clock, embedder: str = "none") -> Mind:
-    return reverie.open(":memory:" if kind == "memory" else home, clock=clock, embedder=embedder)
+    return reverie.open(":memory:" if kind == "memory" else home, clock=clock, embedder=embedder, background=False)
 
 
 @dataclass
@@ -567,7 +651,7 @@ class Asking:
 
     def why(self) -> None:
         """One's own recalls are explained; those of others are not there."""
-        found = self.mind.recall("the lantern hangs", scope=self.scope, limit=5)
+        found = self.mind.recall("lantern", scope=self.scope, limit=5)
         told = self.mind.why(found.id, scope=self.scope)
         self.clean((told, str(told), told.as_dict()))
         assert [hit.id for hit in told.hits] == [hit.memory.id for hit in found.hits]
@@ -794,7 +878,7 @@ def fuzz(kind: str, seed: int, memories: int, folder: Path, embedder: str = "non
 @pytest.mark.parametrize(("kind", "embedder"), [("memory", "none"), ("disk", "hashing")])
 def test_every_scope_finds_all_it_may_see_and_no_trace_of_anything_else(kind: str, embedder: str, tmp_path: Path) -> None:
     """R6: both directions, through every verb that reads, by words and by meaning."""
-    count = fuzz(kind, 1, 45, tmp_path, embedder)
+    count = fuzz(kind, 1, 36, tmp_path, embedder)
     assert count.pairs >= 2_500
     assert 0.05 < count.seen / count.pairs < 0.6
 
@@ -804,8 +888,8 @@ def test_a_hundred_thousand_pairs_of_memory_and_scope_leak_nothing_and_hide_noth
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """R6: the same with many worlds."""
-    counts = [fuzz("disk", seed, 150, tmp_path, ("none", "hashing")[seed % 2]) for seed in range(100, 110)]
-    counts += [fuzz("memory", seed, 70, tmp_path, ("none", "hashing")[seed % 2]) for seed in range(200, 206)]
+    counts = [fuzz("disk", seed, 125, tmp_path, ("none", "hashing")[seed % 2]) for seed in range(100, 110)]
+    counts += [fuzz("memory", seed, 60, tmp_path, ("none", "hashing")[seed % 2]) for seed in range(200, 206)]
     pairs = sum(count.pairs for count in counts)
     with capsys.disabled():
         seen, calls = sum(count.seen for count in counts), sum(count.calls for count in counts)
@@ -958,7 +1042,7 @@ def foreign_calls(kind: str, home: Path, memories: int, calls: int) -> Counter[s
 @pytest.mark.parametrize("kind", STORES)
 def test_an_id_that_may_not_be_seen_looks_like_one_never_given_out(kind: str, tmp_path: Path) -> None:
     """R6: the same error, word for word, and nothing is changed."""
-    done = foreign_calls(kind, tmp_path / "home", 30, 200)
+    done = foreign_calls(kind, tmp_path / "home", 30, 300)
     assert {name.removeprefix("commit: ") for name in done} >= {*ON_MEMORIES, *ON_COMMITS}
 
 

@@ -1,11 +1,14 @@
 """Taking in: a turn that was said, a thing to remember.
 
 Values are checked before a store is asked for anything. What is then decided, whether a message is new, repeated or edited,
-and whether a thing is new, said again or told with more detail, is decided inside the commit, where nobody else can write.
+and whether a thing may come in at all, is new, said again or told with more detail, is decided inside the commit, where nobody
+else can write. `keep_thing` is the one way in for all that is not a turn: told by a person, written by a model, or learned.
 """
 
 from __future__ import annotations
 
+import hashlib
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -13,8 +16,12 @@ from itertools import islice
 from typing import Any
 
 from reverie.errors import BadInput, Erased, NotFound, Refused
+from reverie.learn import quarantine
 from reverie.learn.ground import grounded
+from reverie.learn.guard import judge
+from reverie.learn.quarantine import Quarantined
 from reverie.memory import check
+from reverie.memory.language import fold
 from reverie.memory.scope import Scope, asked_in, chosen_audience, everyone_in, meet, visible
 from reverie.memory.trace import (
     DEFAULT_CONFIDENCE,
@@ -31,10 +38,19 @@ from reverie.memory.trace import (
 from reverie.store.base import Draft, Held, Record, Store, View, Where, key_of
 
 TRUST_OF_ROLE = {"user": "user", "assistant": "agent", "tool": "tool", "system": "agent"}
-TURN_NAMES = {"text", "speaker", "role", "at", "message_id", "reply_to", "trust", "audience", "attachments"}
+TURN_NAMES = {
+    "text", "speaker", "role", "at", "message_id", "reply_to", "trust", "audience", "attachments", "place", "certainty",
+}  # fmt: skip
 OBSERVED = "observed"  # the reason of the commits that turns come in by
 BATCH = 1_000  # turns in one commit: a crash loses fewer than that, and the cost of a commit is shared by so many
 REMEMBERED = tuple(kind for kind in KINDS if kind != "turn")
+BECOMING = {"pattern": "pattern", "procedure": "procedure"}  # all else is let in as a fact is
+PUT_AWAY = ("archived", "unsaid")  # marks of what was learned and is gone without having been forgotten on purpose
+OURS = frozenset({*PUT_AWAY, "learned", "told_by", "unconfirmed", "allowed_by", "near", "ends_at"})
+WAITING = 400  # turns that came in one by one and wait to be learned from (C3)
+HEARD = 0.6  # how sure a transcript must be to count as its speaker's own words (C5)
+UNCONFIRMED = 0.5  # the most that a model's own word is worth where no person said so
+CAPTIONS = 2_000  # characters kept of what is seen in attachments
 
 
 def turn(
@@ -50,48 +66,112 @@ def turn(
     trust: str | None = None,
     audience: Scope | None = None,
     attachments: Iterable[object] = (),
+    place: str | None = None,
+    certainty: float | Mapping[str, float] | None = None,
 ) -> Memory:
-    """Return a turn as it would be kept, checked but not yet stored."""
+    """Return a turn as it would be kept, checked but not yet stored.
+
+    What a transcript is not sure of counts as somebody's word about the speaker; it has an id made up from where it was heard.
+    Where nothing was said, what attachments show stands in for it; nobody said that, so it is trusted as a tool is.
+    """
     check.one_of(role, ROLES, "role")
-    message_id = check.optional_name(message_id, "message_id")
+    place = check.place(place)
     if isinstance(attachments, str | bytes | Mapping) or not isinstance(attachments, Iterable):
         raise BadInput(f"attachments must be a list of JSON values, not {type(attachments).__name__}")
-    attached = list(attachments)
-    extra = check.extra({"attachments": attached} if attached else None)
+    heard = check.shares(certainty, "certainty") if isinstance(certainty, Mapping) else certainty
+    sure = None if heard is None or isinstance(heard, dict) else check.share(heard, "certainty")
+    given = {"attachments": list(attachments), "certainty": heard}
+    extra = check.extra({name: value for name, value in given.items() if value or value == 0.0}, "attachments")
+    captions = _captions(extra.get("attachments"))
+    is_shown = captions is not None and isinstance(text, str) and not text.strip()
+    hint = "say something to remember" + (", or give an attachment a caption" if "attachments" in extra else "")
+    said = f"[{captions}]" if is_shown else check.text(text, if_empty=hint)
+    moment = check.optional_moment(at, "at") or now
+    message_id = check.optional_name(message_id, "message_id")
+    if message_id is None and place is not None:
+        digest = hashlib.blake2b(f"{moment.isoformat()} {speaker} {said}".encode(), digest_size=8).hexdigest()
+        message_id = check.name(f"{place}:{digest}", "place")
+    ceiling = TRUST_OF_ROLE[role] if sure is None or sure >= HEARD else less_trusted("other", TRUST_OF_ROLE[role])
+    trusted = bounded_trust(trust, ceiling)
+    trusted = less_trusted(trusted, "tool") if is_shown else trusted
     return Memory(
         id="",
         version=1,
         kind="turn",
-        text=check.text(text),
+        text=said,
         origin=replace(scope, sees_all=False) if scope.sees_all else scope,
         audience=chosen_audience(scope, audience),
-        trust=(trusted := bounded_trust(trust, TRUST_OF_ROLE[role])),
+        trust=trusted,
         confidence=TRUST[trusted],
         recorded_at=now,
         commit="",
+        title=None if is_shown else captions,
         extra=extra,
         speaker=check.optional_name(speaker, "speaker") or scope.person or role,
         role=role,
         message_id=message_id,
         reply_to=check.optional_name(reply_to, "reply_to"),
-        source=Source(message_ids=(message_id,) if message_id else ()),
-        happened_at=check.optional_moment(at, "at") or now,
+        source=Source(message_ids=(message_id,) if message_id else (), place=place),
+        happened_at=moment,
     )
 
 
-def keep_turn(draft: Draft, said: Memory, scope: Scope) -> tuple[Memory, bool]:
+def _captions(attachments: object) -> str | None:
+    """Return what is seen or read in attachments (K23), by which they are found."""
+    listed = [one for one in attachments if isinstance(one, dict)] if isinstance(attachments, list) else []
+    seen = (one.get(name) for one in listed for name in ("caption", "text"))
+    said = "; ".join(words.strip() for words in seen if isinstance(words, str) and words.strip())
+    return said[:CAPTIONS] or None
+
+
+def _make_room(draft: Draft, author: str) -> None:
+    """Let go of the oldest job of whoever would have most of them waiting with one more by `author`; what was said stays."""
+    if draft.live() < WAITING:
+        return
+    queue = draft.queue()
+    counted = Counter(author for *_, author in queue)
+    counted.update({author: 1} if author in counted else {})
+    flooding = max(counted, key=lambda author: counted[author])
+    draft.set_job([next((id, version) for id, version, author in queue if author == flooding)], "dropped")
+
+
+def keep_turn(draft: Draft, said: Memory, scope: Scope, job: str | None) -> tuple[Memory, bool]:
     """Keep a turn, and tell whether it was new: a message told twice is one turn, told differently an edit."""
     _refuse_opted_out(draft, said.origin.person or said.speaker)
     known = _known(draft, said, scope)
     if known is None:
-        return draft.add(said), True
+        if job == "live":
+            _make_room(draft, author_of(said))
+        return draft.add(said, job), True
     # A message that was forgotten or retracted does not come back by being delivered again, nor does a corrected mistake.
     if known.memory.text == said.text or known.retired_seq is not None or _last_delivered(draft, known.memory) == said.text:
         return known.memory, False
-    edited = draft.add(replace(said, id=known.memory.id, happened_at=known.memory.happened_at, pinned=known.memory.pinned))
-    for id in resting_only_on(draft, [edited], still=lambda claim: grounded(claim, edited.text)):
-        draft.retire(id)
+    if job == "live":
+        _make_room(draft, author_of(said))
+    edited = replace(said, id=known.memory.id, happened_at=known.memory.happened_at, pinned=known.memory.pinned)
+    edited = draft.add(edited, job)
+
+    def still(memory: Memory, claim: str) -> bool:
+        return fold(claim) in fold(edited.text) if memory.extra.get("learned") else grounded(claim, edited.text)
+
+    unsay(draft, resting_only_on(draft, [edited], still))
     return edited, True
+
+
+def author_of(said: Memory) -> str:
+    """Return who answers for a turn: a person by their id, else whoever is named; for a reply the model, not who asked."""
+    if said.role != "user" and said.speaker in (None, said.origin.person):
+        return said.role or ""
+    return (said.origin.person if said.role == "user" else None) or said.speaker or ""
+
+
+def unsay(draft: Draft, ids: Iterable[str]) -> None:
+    """Retire what nobody says any more; unlike what was forgotten, it may be learned again when somebody does."""
+    for id in ids:
+        memory = draft.get(id, Where(Scope.owner(draft.space)))
+        if memory is not None and memory.extra.get("learned"):
+            draft.add(replace(memory, extra={**memory.extra, "unsaid": True}))
+        draft.retire(id)
 
 
 def _known(draft: Draft, new: Memory, scope: Scope) -> Record | None:
@@ -146,6 +226,7 @@ def take_in(
     here: Scope,
     clock: Callable[[], datetime],
     progress: Callable[[int], object] | None,
+    job_of: Callable[[Memory, str], str | None],
 ) -> Ingested:
     """Keep many turns, a thousand in a commit; one that does not fit is counted and the rest goes on."""
     if isinstance(turns, str | bytes | Mapping) or not isinstance(turns, Iterable):
@@ -167,7 +248,7 @@ def take_in(
             with store.writing(space, here.person or "owner", OBSERVED, clock()) as draft:
                 for number, said in waiting:
                     try:
-                        kept, is_new = keep_turn(draft, said, here)
+                        kept, is_new = keep_turn(draft, said, here, job_of(said, "import"))
                     except (Erased, Refused) as exc:
                         errors.append((number, str(exc)))
                         continue
@@ -234,31 +315,50 @@ def thing(
         recorded_at=now,
         commit="",
         title=None if title is None else check.text(title, "title"),
-        tags=check.names(tags, "tags", check.TAGS_LIMIT),
-        extra=check.extra(extra),
+        tags=check.tags(tags),
+        extra=not_ours(check.extra(extra)),
         subject=check.optional_name(subject, "subject"),
-        source=source or Source(),
+        source=replace(source, quote=check.optional_text(source.quote, "quote")) if source else Source(),
         happened_at=check.optional_moment(happened_at, "happened_at"),
         valid_from=valid_from,
         valid_until=valid_until,
     )
 
 
-def keep_thing(draft: Draft, told: Memory, scope: Scope) -> Memory:
-    """Keep a thing, or note that it was said again (C1); what was forgotten comes back when it is told on purpose."""
+def not_ours(extra: dict[str, object]) -> dict[str, object]:
+    """Return what a caller may write beside a thing: not what Reverie itself goes by."""
+    if taken := sorted(OURS & extra.keys()):
+        raise BadInput(f"extra[{taken[0]!r}] is written by Reverie alone; choose another name for it")
+    return extra
+
+
+def keep_thing(
+    draft: Draft, told: Memory, scope: Scope, approved_by: str | None = None, adds: bool = True
+) -> Memory | Quarantined:
+    """Keep a thing, or note that it was said again (C1); what was forgotten comes back when it is told on purpose.
+
+    What may not become what it is to be goes into quarantine, unless a person approved it. With `adds` False it is only noted
+    that it was said again, which makes nobody surer.
+    """
     _refuse_opted_out(draft, told.origin.person, told.subject)
     sources = _sources(draft, told, scope)
     told = _no_wider_than(told, sources)
+    if approved_by is not None:
+        told = replace(told, trust="hand", extra={**told.extra, "allowed_by": approved_by})
+    told, reason = _let_in(told, sources)
+    if reason is not None:
+        by = told.extra.get("told_by") or ("model" if told.trust == "agent" else told.origin.person or "owner")
+        return quarantine.put(draft, told, reason, str(by))
     known = _known(draft, told, scope)
-    if known is not None and known.retired_seq is not None and _latest(draft, known.memory).version != known.memory.version:
-        known = None  # that thing has since become something else; this is a new one
-    sure = told.confidence
+    if known is not None and known.retired_seq is not None and _is_another(draft, known.memory):
+        known = None
+    sure = told.confidence if adds else 0.0
     if known is None:
         kept = draft.add(told)
     else:
         fuller = _with_details(known.memory, told)
         kept = known.memory if fuller == known.memory and known.retired_seq is None else draft.add(fuller)
-        if less_trusted(told.trust, kept.trust) != kept.trust:
+        if less_trusted(told.trust, kept.trust) != kept.trust or told.extra.get("unconfirmed"):
             sure = 0.0  # it was said, but by somebody whose word adds nothing
     rests_on = tuple(dict.fromkeys(source.id for source in sources))
     key = upsert_key(told.kind, told.subject, told.text, told.audience)
@@ -268,17 +368,63 @@ def keep_thing(draft: Draft, told: Memory, scope: Scope) -> Memory:
     return found
 
 
-def _latest(view: View, memory: Memory) -> Memory:
-    return view.history(memory.id, Scope.owner(view.space))[-1]
+def allow(draft: Draft, id: str, here: Scope, by: str) -> Memory:
+    """Take in what was put in quarantine, as told by hand; whoever allowed it is kept with it."""
+    item, state = quarantine.find(draft, id, here)
+    if quarantine.is_over(item.at, draft.at):
+        raise quarantine.unknown(id)
+    draft.put_state((), [state])
+    kept = keep_thing(draft, replace(item.memory, id=""), here, approved_by=by)
+    assert isinstance(kept, Memory)
+    return kept
+
+
+def _let_in(told: Memory, sources: list[Memory]) -> tuple[Memory, str | None]:
+    """Return a thing as far as it may be believed, and why it may not come in if it may not."""
+    if told.kind == "episode":
+        return told, None
+    text, is_bounded = f"{told.title}: {told.text}" if told.title else told.text, told.trust != "user" or bool(sources)
+    verdict = judge(text, told.trust, BECOMING.get(told.kind, "fact"), is_bounded=is_bounded)
+    if not verdict.allowed:
+        return told, verdict.reason
+    room = told.origin.channel
+    if told.trust == "other" and room is not None:
+        heard = meet((told.audience, Scope(told.audience.space, channel=room)))
+        return replace(told, audience=heard or told.audience), None
+    if told.trust != "agent" or any(_bears_out(source, told) for source in sources):
+        return told, None
+    if room is not None:
+        return told, "nobody in the room said so: a model wrote it down, and a person has to allow it"
+    return replace(told, confidence=min(told.confidence, UNCONFIRMED), extra={**told.extra, "unconfirmed": True}), None
+
+
+def _bears_out(source: Memory, told: Memory) -> bool:
+    """Tell whether a person said in a source what is told, and the words quoted from it (C7)."""
+    said = f"{source.speaker} {source.text}"
+    is_quoted = told.source.quote is None or grounded(told.source.quote, source.text)
+    return source.trust in ("hand", "user") and is_quoted and grounded(told.text, said)
+
+
+def _is_another(view: View, known: Memory) -> bool:
+    """Tell whether a thing that is gone has become something else, or was taken back: said now, it is a new one."""
+    return bool(known.extra.get("unsaid")) or view.history(known.id, Scope.owner(view.space))[-1].version != known.version
 
 
 def _with_details(known: Memory, told: Memory) -> Memory:
-    """Return what is known with the details told this time; told by someone more trusted, it is theirs from now on."""
+    """Return what is known with the details told this time; told by someone more trusted, it is theirs from now on.
+
+    Someone less trusted adds no detail: the end of the time it holds would be one.
+    """
+    if less_trusted(told.trust, known.trust) != known.trust:
+        return known
+    extra = {**known.extra, **told.extra}
+    if not (known.extra.get("unconfirmed") and told.extra.get("unconfirmed")):
+        extra.pop("unconfirmed", None)
     fuller = replace(
         known,
         title=told.title or known.title,
         tags=tuple(dict.fromkeys((*known.tags, *told.tags))),
-        extra={**known.extra, **told.extra},
+        extra=extra,
         happened_at=told.happened_at or known.happened_at,
         valid_from=told.valid_from or known.valid_from,
         valid_until=told.valid_until or known.valid_until,
@@ -313,10 +459,10 @@ def _no_wider_than(told: Memory, sources: list[Memory]) -> Memory:
     return replace(told, audience=audience, trust=trust, confidence=confidence)
 
 
-def resting_only_on(view: View, going: Iterable[Memory], still: Callable[[str], bool] | None = None) -> list[str]:
+def resting_only_on(view: View, going: Iterable[Memory], still: Callable[[Memory, str], bool] | None = None) -> list[str]:
     """Return the active memories that have no other source than those in `going`, and what rests on these in turn.
 
-    `still` may say of a claim (its quote, else its text) that it holds all the same.
+    `still` may say of a memory and its claim (the quote, else the text) that it holds all the same.
     """
     gone: dict[str, Memory] = {memory.id: memory for memory in going}
     start = set(gone)
@@ -329,7 +475,8 @@ def resting_only_on(view: View, going: Iterable[Memory], still: Callable[[str], 
             if memory is None or id in gone:
                 continue
             said = [held for held in view.sightings(id) if held.retired_seq is None and held.key == key_of(memory)]
-            if all(_rests_on(held, gone) and not (still and still(held.sighting.source.quote or memory.text)) for held in said):
+            claims = ((held, held.sighting.source.quote or memory.text) for held in said)
+            if all(_rests_on(held, gone) and not (still and still(memory, claim)) for held, claim in claims):
                 gone[id] = memory
                 frontier.append(memory)
     return [id for id in gone if id not in start]

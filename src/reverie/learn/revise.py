@@ -10,8 +10,9 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime
 
-from reverie.errors import BadInput, CannotUndo, Conflict, NotFound, UndoConflict
-from reverie.learn.ingest import resting_only_on
+from reverie.errors import BadInput, CannotUndo, Conflict, NotFound, Refused, UndoConflict
+from reverie.learn.guard import judge
+from reverie.learn.ingest import BECOMING, OURS, PUT_AWAY, not_ours, resting_only_on, unsay
 from reverie.memory import check, people
 from reverie.memory.language import fold, query, query_words, words_of
 from reverie.memory.scope import Scope
@@ -83,12 +84,12 @@ def details(
     if title is not None:
         given["title"] = check.text(title, "title")
     if tags is not None:
-        given["tags"] = check.names(tags, "tags", check.TAGS_LIMIT)
+        given["tags"] = check.tags(tags)
     for name, moment in (("valid_from", valid_from), ("valid_until", valid_until)):
         if moment is not None:
             given[name] = check.moment(moment, name)
     if extra is not None:
-        given["extra"] = check.extra(extra)
+        given["extra"] = not_ours(check.extra(extra))
     return given
 
 
@@ -97,9 +98,16 @@ def update(draft: Draft, id: str, scope: Scope, text: str | None, expect: int | 
     known = active(draft, id, scope)
     if expect is not None and expect != known.version:
         raise Conflict(f"memory {id!r} is at version {known.version}, not {expect}; look at it again and repeat")
+    if isinstance(extra := details.get("extra"), dict):  # what Reverie itself goes by stays
+        details = {**details, "extra": {**extra, **{name: known.extra[name] for name in OURS & known.extra.keys()}}}
     changed = replace(known, **details)  # type: ignore[arg-type]
+    trust = "hand" if known.trust == "hand" else "user"
+    said = "\n".join(filter(None, (changed.title, changed.text if text else None, *changed.tags)))
+    if known.kind not in ("turn", "episode") and said and (text or {"title", "tags"} & details.keys()):
+        verdict = judge(said, trust, BECOMING.get(known.kind, "fact"), is_bounded=False)
+        if not verdict.allowed:
+            raise Refused(f"{verdict.reason}; the memory stays as it was")
     if text is not None and text != known.text:
-        trust = "hand" if known.trust == "hand" else "user"
         changed = replace(changed, text=text, source=Source(), trust=trust, confidence=DEFAULT_CONFIDENCE)
         if known.kind == "turn":
             changed = replace(changed, source=known.source, trust=known.trust, confidence=known.confidence)
@@ -115,7 +123,7 @@ def update(draft: Draft, id: str, scope: Scope, text: str | None, expect: int | 
 
 def having(view: View, words: str, scope: Scope, ever: bool = False) -> list[Memory]:
     """Return the versions whose text or title has every one of these words, as written; with `ever` past ones too."""
-    wanted = set(query_words(check.text(words, "query")))
+    wanted = set(query_words(check.verbatim(words, "query")))
     if not wanted:
         raise BadInput(f"there is no word in {words!r} to look for")
     matches = view.search_words(query(words), Where(scope, ever=ever), EVERYTHING, EPOCH)
@@ -136,17 +144,22 @@ def to_forget(view: View, scope: Scope, id: str | None, words: str | None, messa
 
 
 def forget(draft: Draft, going: list[Memory]) -> None:
-    """Retire memories and what rests on nothing else."""
-    for id in (*(memory.id for memory in going), *resting_only_on(draft, going)):
-        draft.retire(id)
+    """Retire memories and what rests on nothing else; the latter was not forgotten itself, and may be learned again."""
+    resting = resting_only_on(draft, going)
+    for memory in going:
+        draft.retire(memory.id)
+    unsay(draft, resting)
 
 
-def restore(draft: Draft, id: str, scope: Scope) -> Memory:
-    """Bring back what was forgotten."""
+def restore(draft: Draft, id: str, scope: Scope, job_of: Callable[[Memory, str], str | None]) -> Memory:
+    """Bring back what was forgotten; a turn teaches again what it did."""
     last = draft.get(id, Where(scope, retired=True))
     if last is None:
         raise unknown(id)
-    return last if last.retired_at is None else draft.add(last)
+    if last.retired_at is None:
+        return last
+    extra = {name: value for name, value in last.extra.items() if name not in PUT_AWAY}
+    return draft.add(replace(last, extra=extra), job_of(last, "live") if last.kind == "turn" else None)
 
 
 def undo(draft: Draft, commit: str, scope: Scope) -> tuple[str, ...]:
@@ -177,6 +190,9 @@ def undo(draft: Draft, commit: str, scope: Scope) -> tuple[str, ...]:
             draft.add(next(memory for memory in versions[change.id] if memory.version == change.retired))
         elif change.added is not None:
             draft.retire(change.id)
+    gone = [versions[change.id][-1] for change in touched if change.retired is None and change.added is not None]
+    for id in resting_only_on(draft, gone):  # what was learned from a turn goes with it
+        draft.retire(id)
     seq = draft.seq_of(found.at)
     taken_back = [held for id in sorted(seen) for held in draft.sightings(id) if held.retired_seq == seq]
     draft.retire_sightings(commit, seen)
@@ -197,7 +213,8 @@ def _as_left(change: Touched, versions: list[Memory]) -> bool:
 
 
 def _content(memory: Memory) -> Memory:
-    return replace(memory, version=0, recorded_at=EPOCH, retired_at=None, commit="", confidence=0.0)
+    extra = {name: value for name, value in memory.extra.items() if name not in PUT_AWAY}
+    return replace(memory, version=0, recorded_at=EPOCH, retired_at=None, commit="", confidence=0.0, extra=extra)
 
 
 def erasing(view: View, roots: Iterable[Memory], scope: Scope, states: Iterable[State] = ()) -> Erasure:
@@ -219,11 +236,17 @@ def erasing(view: View, roots: Iterable[Memory], scope: Scope, states: Iterable[
     noted |= {
         (state.kind, state.place, state.name): state
         for state in view.states(owner)
-        if state.kind != "person" and (repeats(texts, state.value) or state.value.get("memory") in gone)
+        if state.kind != "person" and (repeats(texts, state.value) or not gone.keys().isdisjoint(_cited(state)))
     }
     kept = tuple(held for held in dead.values() if held.id not in gone)
     named = tuple(id for id in sorted(gone) if view.history(id, scope))
     return Erasure(tuple(sorted(gone)), named, kept, tuple(noted.values()))
+
+
+def _cited(state: State) -> list[str]:
+    """Return the ids of the memories that session state is about: what a proposal names, what a quarantined item rests on."""
+    named, rests_on = state.value.get("memory"), state.value.get("rests_on")
+    return [id for id in (named, *(rests_on if isinstance(rests_on, list) else ())) if isinstance(id, str)]
 
 
 def _has_lost_a_wording(view: View, id: str, dead: Mapping[tuple[str, int, str], Held]) -> bool:
@@ -298,5 +321,12 @@ def notes_of(view: View, persons: set[str]) -> list[State]:
     return [
         state
         for state in held
-        if (state.name if state.kind == "person" else state.place.person) in persons or state.value.get("by") in persons
+        if (state.name if state.kind == "person" else state.place.person) in persons
+        or not persons.isdisjoint((str(state.value.get("by")), _subject_of(state)))
     ]
+
+
+def _subject_of(state: State) -> str:
+    """Return whom a quarantined item is about."""
+    memory = state.value.get("memory")
+    return str(memory.get("subject", "")) if isinstance(memory, dict) else ""

@@ -1,0 +1,348 @@
+"""What a message teaches about whoever wrote it, by rules, in English and Spanish.
+
+Careful beats complete: what is missed is still in the verbatim turn, what is made up is a lie. What others wrote (quotes,
+code, songs) is blanked out first; messages and sentences under a cue that nothing in them is meant (jokes, role play, requests
+to write, questions, what would be if) teach nothing. Rules match only where a clause begins, so "nobody said I live in Lima" is
+not "I live in Lima".
+
+Patterns see the message with its accents taken off, character by character, so that every place in it is a place in the
+message itself; names, things and dates stay in the speaker's words.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+from reverie.learn.grammar import LANGUAGES, Grammar, Rule, compiled, grammar_of, rules_for
+from reverie.memory.language import language_of
+from reverie.memory.semantic import Claim
+from reverie.recall.time import Time, find_times
+
+MOST = 4  # claims from one message
+LONGEST = 2000  # characters read: who tells of themselves is briefer than who pastes a document
+_FEW = 10  # words
+_LONGEST_THING = 16  # words; what goes on longer tells a story rather than a fact
+_OLD_NEWS = timedelta(days=365)  # who moved longer ago than that may have moved since
+_UNNAMED = frozenset({"", "user", "unknown", "human", "usuario", "me", "you"})
+
+_TIMELESS = frozenset({"habit", "like", "dislike", "language", "reply"})  # topics on which "in the morning" is no date
+_THINGS = frozenset({"x", "whole", "wish"})  # what a clause is about: to its end, as matched, or as asked for
+_BEFORE_VERBS = frozenset({"me", "nos", "no", "longer", "ya", "nunca", "always", "usually", "normally", "never", "often"})
+_BLANK = "|"
+_PASTED = re.compile(
+    r"(?s:```.*?(?:```|\Z))|`[^`\n]*`|^[ \t]*>.*$|https?://\S+|<(\w+)[^<>\n]*>[^<\n]*</\1>|<[^<>\s][^<>\n]*>|^.*[{};]\s*$|\w+\([^()\n]*\)|//.*$",
+    re.MULTILINE,
+)
+_PASTED_SIGNS = frozenset("`><{};(/")
+_QUOTE_SIGNS = frozenset("\"“«‘'")
+_QUOTED = re.compile(r'"([^"\n]*)"|“([^”\n]*)”|«([^»\n]*)»|‘([^’\n]*)’|(?<!\w)\'([^\'\n](?:[^\'\n]|\'(?=\w))*)\'(?!\w)')
+_PICTURES = re.compile("[\u2190-\u2bff\ufe0f\u200d\U0001f000-\U0001faff]")
+_ACCENTS = {ord(sign): unicodedata.normalize("NFD", sign)[0] for sign in "áéíóúüñàèìòùâêîôûäëïöçãõÁÉÍÓÚÜÑÀÈÌÒÙÂÊÎÔÛÄËÏÖÇÃÕ"} | {
+    ord("’"): "'",
+    0xA0: " ",
+}
+_STOP = re.compile(r"[.!?…]+(?=\s|$|\|)[ |]*|\n+")
+_NO_END = frozenset(
+    {"st", "dr", "mr", "ms", "sr", "mrs", "sra", "dra", "hi", "hey", "hello", "hola"}
+)  # "Hi! I'm Ana" is one sentence
+_OPENER = re.compile("[A-Za-z]+")
+_WORD = re.compile(r"[a-z]+")
+
+
+def extract(text: str, *, speaker: str, at: datetime, language: str | None = None) -> tuple[Claim, ...]:
+    """Return what `text`, said by `speaker` at that moment, teaches: at most four claims, mostly none.
+
+    >>> from datetime import UTC
+    >>> said = extract("Sorry, busy week: I moved to Oaxaca in May!", speaker="Ana", at=datetime(2026, 6, 1, tzinfo=UTC))
+    >>> [(claim.text, claim.quote) for claim in said]
+    [('Ana moved to Oaxaca in May (2026-05)', 'I moved to Oaxaca in May')]
+    >>> extract("if I lived in Oaxaca I'd be happier", speaker="Ana", at=datetime(2026, 6, 1, tzinfo=UTC))
+    ()
+    """
+    text = text[:LONGEST]
+    folded, words = _glance(text)
+    code = language[:2] if language else max(LANGUAGES, key=lambda each: len(words & grammar_of(each).words))
+    if code not in LANGUAGES or words.isdisjoint((grammar := grammar_of(code)).cues):
+        return ()
+    claims = _Listening(grammar, text, folded, words, speaker, at).claims()
+    if not claims or language or (guess := language_of(text)) == code:
+        return claims
+    return claims if guess in LANGUAGES and len(words) <= _FEW else ()  # few words may be taken for another's
+
+
+def may_teach(text: str) -> bool:
+    """Tell at a glance whether a message is worth reading: whether it has a word without which no rule matches."""
+    _, words = _glance(text[:LONGEST])
+    return not all(words.isdisjoint(grammar_of(code).cues) for code in LANGUAGES)
+
+
+def _glance(text: str) -> tuple[str, set[str]]:
+    """Return a text without accents, and its words."""
+    folded = text if text.isascii() else text.translate(_ACCENTS)
+    return folded, set(_WORD.findall(folded.lower()))
+
+
+class _Listening:
+    """One message being read: `heard` is its text without accents, `seen` that without what others wrote, place for place."""
+
+    def __init__(self, grammar: Grammar, text: str, heard: str, words: set[str], speaker: str, at: datetime) -> None:
+        self.grammar, self.text, self.at = grammar, text, at
+        self.heard, self.mentions = heard, not words.isdisjoint(grammar.owners)
+        self.may_own = not words.isdisjoint(grammar.owning)
+        self.seen = self._own_words(heard if heard.isascii() else _PICTURES.sub(_BLANK, heard))
+        named = speaker.strip()
+        is_named = named.casefold() not in _UNNAMED
+        self.who, self.whose, self.to = (
+            (named, grammar.whose.format(named), grammar.to.format(named)) if is_named else grammar.user
+        )
+
+    def claims(self) -> tuple[Claim, ...]:
+        grammar, doubts, found = self.grammar, self.grammar.doubt.finditer, list[Claim]()
+        before = 0, 0
+        for start, end, is_asked in self._sentences():
+            said = list(self._in_sentence(start, end, is_asked))
+            # "I was wrong." puts right what the next sentence says; a cue beside claims of its own does not.
+            is_corrected = bool(said) and any(grammar.corrected.search(self.seen, *span) for span in ((start, end), before))
+            before = (end, end) if said else (start, end)
+            for claim in said:
+                if is_corrected and not claim.is_wish:
+                    claim = replace(claim, corrects=True)
+                # Doubts are looked for where something is said: that takes longer than the rules, and most turns teach nothing.
+                place = self.text.find(claim.quote, start)
+                if not claim.is_wish and any(
+                    cue.lastgroup != "before" or cue.start() < place for cue in doubts(self.seen, start, end)
+                ):
+                    continue
+                if not any(_says_no_more(claim.text, other.text) for other in found):
+                    found.append(claim)
+        if not found or grammar.void.search(self.heard):
+            return ()
+        if others := grammar.rest.search(self.heard):
+            found = [claim for claim in found if self.text.find(claim.quote) < others.start()]
+        return tuple(found[:MOST])
+
+    def _sentences(self) -> Iterator[tuple[int, int, bool]]:
+        """Yield where each sentence begins and ends, and whether it asks."""
+        start = 0
+        for stop in _STOP.finditer(self.seen):
+            sentence = self.seen[start : stop.start()]
+            last = sentence[-6:].rpartition(" ")[2].lstrip("¡").lower()
+            if stop[0][0] in ".!" and (last in _NO_END or (len(last) == 1 and last != _BLANK)):
+                continue
+            for ask in self.grammar.asks.finditer(self.seen, start, stop.end()) if "?" in stop[0] else ():
+                yield start, ask.start(), "¿" in self.seen[start : ask.start()]
+                start = ask.end()
+            yield start, stop.start(), "?" in stop[0] or "¿" in self.seen[start : stop.start()]
+            start = stop.end()
+        if start < len(self.seen):
+            yield start, len(self.seen), "¿" in self.seen[start:]
+
+    def _in_sentence(self, start: int, end: int, is_asked: bool) -> Iterator[Claim]:
+        """Yield what each clause says, then who is named in passing; a question only names, or says how to answer."""
+        grammar, seen, reached = self.grammar, self.seen, start
+        named, is_mine = "", self.mentions and grammar.mine.search(seen, start, end) is not None
+        is_owned = self.may_own and grammar.owned.search(seen, start, end) is not None
+        is_shared = seen.find(grammar.together, start, end) >= 0
+        for place in (start, *(match.end() for match in grammar.starts.finditer(seen, start, end))):
+            if place < reached:
+                continue
+            while place < end and not seen[place].isalnum():
+                place += 1
+            word = opener[0].lower() if (opener := _OPENER.match(seen, place, end)) else ""
+            is_first, made = place == start, None
+            if word in grammar.keys or is_shared:
+                made = self._in_clause(place, place, end, is_asked, is_first)
+            if not made and word in grammar.leads and (skipped := grammar.skipped.match(seen, place, end)):
+                made = self._in_clause(place, skipped.end(), end, is_asked, is_first)
+            for rule in grammar.of_mine if is_owned and not made and not is_asked else ():
+                match = compiled(rule.pattern).match(seen, place, end)
+                made = made or (match and self._claim(rule, match, place, place, 0, "")) or None
+            if made:
+                reached, claim = made
+                named += claim.text.translate(_ACCENTS)
+                yield claim
+        for rule in grammar.anywhere if is_mine else ():
+            for match in compiled(rule.pattern).finditer(seen, start, end):
+                made = self._claim(rule, match, match.start(), match.start(), 0, "")
+                if made and not any(
+                    value and value in named for group in ("name", "names") if (value := match.groupdict().get(group))
+                ):
+                    named += made[1].text.translate(_ACCENTS)
+                    yield made[1]
+
+    def _in_clause(self, lead: int, place: int, end: int, is_asked: bool, is_first: bool) -> tuple[int, Claim] | None:
+        """Return where a clause ends and what it says; from `lead` to `place` are words that only lead to it."""
+        grammar, head, rest = self.grammar, "", place
+        word = opener[0].lower() if (opener := _OPENER.match(self.seen, place, end)) else ""
+        # Where verbs tell who speaks, every clause may begin with one.
+        is_said = word in grammar.speakers or not grammar.speakers or self.seen.find(grammar.together, place, end) >= 0
+        if is_said and (begins := grammar.heads.match(self.seen, place, end)) and begins.lastindex:
+            head, rest = grammar.stand_for[begins.lastindex - 1], begins.end()
+        elif (
+            is_first
+            and word in grammar.subjects
+            and (begins := grammar.dropped.match(self.seen, place, end))
+            and begins.lastindex
+        ):
+            head, rest = grammar.dropped_for[begins.lastindex - 1], begins.end()
+        clause = head + self.seen[rest:end]
+        words = _WORD.findall(clause[: len(head) + 40].lower().removeprefix(grammar.subject))
+        for rule in rules_for(grammar.language, *words[:2]):
+            if (is_asked and not rule.is_wish) or rule.needs not in clause:
+                continue
+            match = compiled(rule.pattern).match(clause)
+            if match and (made := self._claim(rule, match, lead, place, rest - len(head), head)):
+                return made
+        return None
+
+    def _claim(
+        self, rule: Rule, match: re.Match[str], lead: int, place: int, shift: int, head: str
+    ) -> tuple[int, Claim] | None:
+        """Return where a match ends in the message and what it says, unless that says too little."""
+        parts = defaultdict(str, {"who": self.who, "whose": self.whose, "To": self.to})
+        if "{known}" in rule.say:  # "dog" after "my dog", for "his name is Rex"
+            mentioned = list(self.grammar.known.finditer(self.seen, 0, place))
+            if not mentioned or mentioned[-1].lastgroup == "somebody":
+                return None
+            parts["known"] = self.text[slice(*mentioned[-1].span(mentioned[-1].lastgroup or 0))]
+        end = match.end() + shift
+        for group, value in match.groupdict().items():
+            if value is None:
+                parts[group] = ""
+                continue
+            start, stop = match.start(group) + shift, match.end(group) + shift
+            own = self.text[start:stop] if match.start(group) >= len(head) else value
+            if group == "verb":
+                if own.endswith("ó"):  # somebody else did it: "me llamó Juan"
+                    return None
+                parts["verb"] = self._turned(self._third(own.lower()))
+                continue
+            if group == "x":
+                end = stop = self._end_of_thing(start, stop)
+                is_said = " " in parts["does"]  # "is vegan" says enough by itself
+                if not is_said and (stop == start or self.grammar.vague.match(self.seen[start:stop])):
+                    return None
+            elif group == "wish":
+                end = stop = cut.start() if (cut := self.grammar.wish_ends.search(self.seen, start, stop)) else stop
+            if group in _THINGS:
+                if rule.unless and compiled(rule.unless).search(self.seen[start:stop]):
+                    return None
+                own = self._turned(self.text[start:stop])
+            parts[group] = self._turned(own.strip()) if group == "how" else own.strip()
+        quote = parts["said"] = self.text[place:end].strip()
+        said = " ".join(rule.say.format_map(parts).split()).replace(" ,", ",")
+        claim = Claim(
+            said[:1].upper() + said[1:] if said.startswith(self.grammar.user[0]) else said,
+            quote,
+            rule.type,
+            rule.topic,
+            rule.about_speaker,
+            rule.confidence,
+            rule.corrects,
+            rule.is_wish,
+            slot=self.grammar.slots.get(slot := rule.slot.format_map(parts).lower(), slot),
+            language=self.grammar.language,
+        )
+        if slot == "called" and parts["name"].casefold() == self.who.casefold():
+            return None  # that is no news
+        if rule.dated == "yearly" or rule.topic in _TIMELESS:
+            return end, claim
+        soon = self.grammar.soon if rule.ahead or self.grammar.until.search(self.seen, lead, end) else ""
+        times = self._days(soon + quote)
+        if not times and (times := self._days(soon + self.text[lead:place])):
+            claim = replace(claim, text=f"{claim.text}, {times[0].text}", quote=self.text[lead:end].strip())
+        if not times:
+            return (end, claim) if rule.dated != "at" else None
+        return end, _dated(claim, rule, times[0], self.at)
+
+    def _days(self, said: str) -> list[Time]:
+        """Return the times that some words speak of; an hour without its day is none."""
+        if not self.grammar.timely.search(said.translate(_ACCENTS)):
+            return []
+        times = find_times(said, self.at, self.grammar.language)
+        return [time for time in times if time.end - time.start > timedelta(hours=1) or time.start.date() != self.at.date()]
+
+    def _own_words(self, seen: str) -> str:
+        """Return the message with what others wrote, and code, blanked out."""
+
+        def blank(match: re.Match[str]) -> str:
+            return re.sub(r"[^\n]", _BLANK, match[0])
+
+        def quoted(match: re.Match[str]) -> str:
+            inside = next(part for part in match.groups() if part is not None)
+            is_a_name = len(inside.split()) <= 5 and not self.grammar.first_person.search(inside)
+            return match[0] if is_a_name else blank(match)
+
+        signs = set(seen)
+        if not signs.isdisjoint(_PASTED_SIGNS):
+            seen = _PASTED.sub(blank, seen)
+        return _QUOTED.sub(quoted, seen) if not signs.isdisjoint(_QUOTE_SIGNS) else seen
+
+    def _end_of_thing(self, start: int, stop: int) -> int:
+        if cut := self.grammar.ends.search(self.seen, start, stop):
+            stop = cut.start()
+        if self.seen.count(" ", start, stop) > 3 * _LONGEST_THING:
+            return start
+        while tail := self.grammar.tails.search(self.seen[start:stop]):
+            stop = start + tail.start()
+        return stop if self.seen.count(" ", start, stop) < _LONGEST_THING else start
+
+    def _third(self, verb: str) -> str:
+        """Return a verb of the first person in the third; of several words the first, and what may come before it."""
+        words = verb.split(" ")
+        for place, word in enumerate(words):
+            bare = word.translate(_ACCENTS)
+            turned = self.grammar.irregular.get(bare)
+            if turned is None:
+                turned = next((p.sub(ending, word, count=1) for p, ending in self.grammar.endings if p.search(word)), word)
+            words[place] = turned
+            if bare not in _BEFORE_VERBS:
+                break
+        return " ".join(words)
+
+    def _turned(self, thing: str) -> str:
+        """Return a thing as somebody else would speak of it: my house is their house."""
+
+        def turned(match: re.Match[str]) -> str:
+            is_a_name = match[0].istitle() and len(match[0]) > 1 and match[0].isalpha()  # Mía, unlike mía
+            return match[0] if is_a_name else self.grammar.turned.get(match[0].lower(), match[0]).replace("{who}", self.who)
+
+        return self.grammar.turns.sub(turned, thing)
+
+
+def _says_no_more(said: str, already: str) -> bool:
+    words = set(re.findall(r"\w+", said.casefold()))
+    return words <= set(re.findall(r"\w+", already.casefold()))
+
+
+def _dated(claim: Claim, rule: Rule, time: Time, now: datetime) -> Claim:
+    """Return a claim with its time beside the words for it, and as a moment where the rule says what happens then."""
+    span = time.end - time.start
+    words = time.text.casefold()
+    is_open = re.match(r"since|desde|until|till|hasta|before|after|antes|despu", words) is not None
+    start = time.start
+    if (span > timedelta(days=360) and not is_open) or re.search(r"\byears?\b|\baños?\b|\bdecade", words):
+        shown = f"{start + span / 2:%Y}" if not is_open else f"{start:%Y}"
+    elif span > timedelta(days=27) or is_open or re.search(r"\bmonths?\b|\bmes(?:es)?\b", words):
+        shown = f"{start:%Y-%m}"
+    else:
+        shown = f"{start + span / 2:%Y-%m-%d}" if re.search(r"\bago\b|\bhace\b", words) else f"{start:%Y-%m-%d}"
+    text = claim.text
+    if shown[:4] not in time.text and time.text in text and span < timedelta(days=370):
+        text = text.replace(time.text, f"{time.text} ({shown})", 1)
+    is_past = time.start <= now
+    if rule.dated == "from":
+        if words.startswith(("until", "till", "hasta")):
+            return replace(claim, text=text, valid_until=time.end)
+        is_old = rule.corrects and now - start > _OLD_NEWS
+        return replace(claim, text=text, valid_from=start, corrects=claim.corrects and not is_old)
+    return (
+        replace(claim, text=text, happened_at=start)
+        if rule.dated == "at" or rule.ahead or is_past
+        else replace(claim, text=text)
+    )
