@@ -21,13 +21,25 @@ from reverie.memory import check
 
 FILE = "reverie.toml"
 DEFAULT = "default"
-SECRETS = frozenset({"openai_key"})  # never shown
+SECRETS = frozenset({"openai_key", "anthropic_key", "ollama_key"})  # never shown
+URLS = frozenset({"openai_url", "anthropic_url", "ollama_url"})
 NUMBERS = frozenset({"budget", "recalls_days"})
+DOLLARS = frozenset({"daily_budget", "monthly_budget"})
+MAY_BE_UNSET = SECRETS | {"person", "model", "monthly_budget"}
 LONGEST_DAYS = 36_500
+MOST_DOLLARS = 1_000_000
 VARIABLES: Mapping[str, tuple[str, ...]] = {
     "embedder": ("REVERIE_EMBEDDER",),
     "openai_url": ("REVERIE_OPENAI_URL",),
     "openai_key": ("REVERIE_OPENAI_KEY", "OPENAI_API_KEY"),
+    "model": ("REVERIE_MODEL",),
+    "anthropic_url": ("REVERIE_ANTHROPIC_URL",),
+    "anthropic_key": ("REVERIE_ANTHROPIC_KEY", "ANTHROPIC_API_KEY"),
+    "ollama_url": ("REVERIE_OLLAMA_URL",),
+    "ollama_key": ("REVERIE_OLLAMA_KEY",),
+    "daily_budget": ("REVERIE_DAILY_BUDGET",),
+    "monthly_budget": ("REVERIE_MONTHLY_BUDGET",),
+    "learn": ("REVERIE_LEARN",),
     "zone": ("REVERIE_ZONE",),
     "space": ("REVERIE_SPACE",),
     "person": ("REVERIE_PERSON",),
@@ -36,8 +48,16 @@ VARIABLES: Mapping[str, tuple[str, ...]] = {
 }
 MEANING: Mapping[str, str] = {
     "embedder": "who finds by meaning: local, none, or openai:NAME",
-    "openai_url": "where an OpenAI-compatible embedder answers",
+    "openai_url": "where an OpenAI-compatible embedder or language model answers",
     "openai_key": "its key",
+    "model": "who learns from what is said: openai:NAME, anthropic:NAME or ollama:NAME; without one, rules do",
+    "anthropic_url": "where Anthropic's models answer",
+    "anthropic_key": "its key",
+    "ollama_url": "where Ollama, or another server that speaks OpenAI's protocol, answers",
+    "ollama_key": "its key, if it wants one",
+    "daily_budget": "dollars that language models may cost a day",
+    "monthly_budget": "dollars that language models may cost a month; without it, as many as the days allow",
+    "learn": "whether facts are learned from what is said: true or false",
     "zone": "the time zone of dates without one",
     "space": "the space used when none is named",
     "person": "who speaks when nobody is named",
@@ -67,6 +87,14 @@ class Settings:
     embedder: str = "local"
     openai_url: str = "https://api.openai.com/v1"
     openai_key: str | None = field(default=None, repr=False)
+    model: str | None = None
+    anthropic_url: str = "https://api.anthropic.com"
+    anthropic_key: str | None = field(default=None, repr=False)
+    ollama_url: str = "http://localhost:11434/v1"
+    ollama_key: str | None = field(default=None, repr=False)
+    daily_budget: float = 1.00
+    monthly_budget: float | None = None
+    learn: bool = True
     zone: str = field(default_factory=local_zone)
     space: str = "default"
     person: str | None = None
@@ -81,6 +109,15 @@ class Settings:
     def origin(self, name: str) -> str:
         """Return where a value came from: `default`, a file and line, or an environment variable."""
         return self.origins.get(name, DEFAULT)
+
+    @property
+    def servers(self) -> dict[str, tuple[str, str | None]]:
+        """The address and the key of each maker of language models."""
+        return {
+            "openai": (self.openai_url, self.openai_key),
+            "anthropic": (self.anthropic_url, self.anthropic_key),
+            "ollama": (self.ollama_url, self.ollama_key),
+        }
 
 
 NAMES = tuple(one.name for one in fields(Settings) if one.name != "origins")
@@ -233,6 +270,15 @@ def _known(name: str) -> str:
 
 def _typed(name: str, text: str) -> object:
     """Return the value that a text stands for."""
+    if name == "learn":
+        return _checked(
+            name, {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}.get(text.lower(), text)
+        )
+    if name in DOLLARS:
+        try:
+            return _checked(name, float(text.removeprefix("$")))
+        except ValueError as exc:
+            raise BadInput(f"{name} must be a number of dollars, not {text!r:.80}") from exc
     if name not in NUMBERS:
         return _checked(name, text)
     try:
@@ -243,8 +289,16 @@ def _typed(name: str, text: str) -> object:
 
 def _checked(name: str, value: object) -> object:
     """Return a value that fits its setting."""
-    if value is None and name in ("openai_key", "person"):
+    if value is None and name in MAY_BE_UNSET:
         return None
+    if name == "learn":
+        if not isinstance(value, bool):
+            raise BadInput(f"learn must be true or false, not {value!r:.80}")
+        return value
+    if name in DOLLARS:
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= MOST_DOLLARS:
+            raise BadInput(f"{name} must be a number of dollars from 0 to {MOST_DOLLARS:,}, not {value!r:.80}")
+        return float(value)
     if name in NUMBERS:
         if isinstance(value, int) and value.bit_length() > 63:  # too long to be shown
             raise BadInput(f"{name} must be a whole number below 2**63")
@@ -258,13 +312,12 @@ def _checked(name: str, value: object) -> object:
     if name == "zone":
         return _zone(check.name(value, name))
     said = check.name(value, name)
-    if name == "openai_url":
+    if name in URLS:
         if re.search("[@?#]", said):  # what may be a password is not shown
-            raise BadInput(
-                "openai_url must be an address alone, without a name, a password or '?'; the key goes into openai_key"
-            )
+            key = name.replace("url", "key")
+            raise BadInput(f"{name} must be an address alone, without a name, a password or '?'; the key goes into {key}")
         if not said.startswith(("http://", "https://")):
-            raise BadInput(f"openai_url must start with http:// or https://, not {said!r}")
+            raise BadInput(f"{name} must start with http:// or https://, not {said!r}")
     return said
 
 

@@ -1,4 +1,4 @@
-"""What every embedder promises.
+"""What every embedder and every language model promises.
 
 An embedder turns texts into vectors of one length whose cosine says how alike two texts are. Its name stands for the
 vectors it makes: the same name, the same vectors, to the last weight. So a new training of a model has a new name, vectors
@@ -7,7 +7,8 @@ are kept under it, and those of two names are never compared.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
@@ -34,3 +35,35 @@ class Embedder(Protocol):
 
     def embed(self, texts: Sequence[str]) -> Floats:
         """Return one row for each text, in order; raise `ModelError` where that fails."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One question to a language model; with a `schema` (JSON Schema) the answer should be JSON that fits it."""
+
+    system: str
+    text: str
+    purpose: str = "extract"
+    schema: Mapping[str, object] | None = field(default=None, hash=False)
+    max_tokens: int = 2000
+    timeout_s: float = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a language model said, and how many tokens were read and written for it."""
+
+    text: str
+    input_tokens: int = 0
+    output_tokens: int = 0
+
+
+class Model(Protocol):
+    """Answers questions; may be called from many threads."""
+
+    @property
+    def name(self) -> str:
+        """Who it is, as costs are kept: `openai:gpt-5-mini`, `ollama:qwen3`."""
+
+    def ask(self, asked: Asked) -> Answer:
+        """Return the answer; raise `ModelError` where there is none within `asked.timeout_s`."""

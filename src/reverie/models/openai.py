@@ -16,9 +16,9 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, NoReturn
-from urllib.parse import urlsplit
 
 from reverie.errors import BadInput, ModelError
+from reverie.models.server import LONGEST_WAIT_S, address, checked_key, one_line
 
 if TYPE_CHECKING:
     import httpx2
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from reverie.models.base import Floats
 
 _TEXTS, _CHARACTERS = 128, 100_000  # in one request; servers refuse much more, and a lost one is sent again whole
-_LONGEST_WAIT_S = 60.0  # a server that asks for more is reported instead of waited for
 _BLANK = "."  # stands for a text without words, which servers refuse
 
 
@@ -52,8 +51,9 @@ class OpenAI:
             raise BadInput("the embedder names no model; write openai:MODEL, such as openai:text-embedding-3-small")
         if timeout_s <= 0 or tries < 1:
             raise BadInput(f"timeout_s must be above 0 and tries at least 1, not {timeout_s} and {tries}")
-        self._url, place = _endpoint(url)
-        self._key = _checked_key(key, place)
+        base, place = address(url)
+        self._url = f"{base}/embeddings"
+        self._key = checked_key(key, "OPENAI_API_KEY", "OpenAI" if place == "api.openai.com" else None)
         self.name = f"openai:{model}@{place}"
         self.scale = scale
         self._model, self._timeout_s, self._tries, self._pause_s = model, timeout_s, tries, pause_s
@@ -124,7 +124,7 @@ class OpenAI:
                     return self._parsed(answer.text)
                 asked_s = _retry_after(answer.headers.get("retry-after"))
                 may_pass = answer.status_code == 429 or answer.status_code >= 500
-                if not may_pass or attempt == self._tries or (asked_s or 0) > _LONGEST_WAIT_S:
+                if not may_pass or attempt == self._tries or (asked_s or 0) > LONGEST_WAIT_S:
                     self._refused(answer.status_code, answer.text, attempt, asked_s)
                 wait_s = wait_s if asked_s is None else asked_s
             time.sleep(wait_s)
@@ -173,37 +173,7 @@ class OpenAI:
                 raise ModelError(f"{self._url} answered {status}{tried}{wait}: {said}")
 
     def _shown(self, text: str) -> str:
-        """Return what a server said, in one short line without the key."""
-        if self._key:
-            text = text.replace(self._key, "[key]")
-        line = " ".join("".join(c if c.isprintable() else " " for c in text[:2000]).split())
-        return line if len(line) <= 200 else f"{line[:199]}…"
-
-
-def _endpoint(url: str) -> tuple[str, str]:
-    """Return where to ask, and the place as part of a name."""
-    try:
-        parts = urlsplit(url)
-        host, port = parts.hostname, parts.port
-    except ValueError:
-        host, port = None, None
-    if not host or parts.scheme not in ("http", "https") or parts.query or parts.fragment:
-        raise BadInput("the url of an embedder must look like https://api.openai.com/v1 or http://localhost:11434/v1")
-    if parts.username is not None:
-        raise BadInput("the url of an embedder must not hold a name or password; the key goes into OPENAI_API_KEY")
-    host = f"[{host}]" if ":" in host else host
-    place = host if port is None else f"{host}:{port}"
-    path = parts.path.rstrip("/")
-    return f"{parts.scheme}://{place}{path}/embeddings", place + path.removesuffix("/v1")
-
-
-def _checked_key(key: str | None, place: str) -> str | None:
-    key = key.strip() if key else None
-    if key and not (key.isascii() and key.isprintable() and " " not in key):
-        raise BadInput("the key of the embedder holds characters that no key has; copy it again")
-    if not key and place == "api.openai.com":
-        raise BadInput("OpenAI wants a key and none is set; set OPENAI_API_KEY")
-    return key or None
+        return one_line(text, self._key)
 
 
 def _batches(texts: Sequence[str]) -> Iterator[list[str]]:
