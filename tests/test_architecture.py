@@ -24,7 +24,7 @@ SOURCE = ROOT / "src"
 STEPS: tuple[tuple[str, ...], ...] = (
     ("doors", "__main__"),
     ("agent",),
-    ("mind", "upkeep", "worker", "asking"),
+    ("mind", "upkeep", "worker", "asking", "opening"),
     ("sleep", "window"),
     ("learn", "state"),
     ("identity", "metacognition"),
@@ -37,11 +37,11 @@ DIRECTION = " → ".join(", ".join(step) for step in STEPS)
 RANK = {layer: rank for rank, step in enumerate(STEPS) for layer in step}
 
 # The settings stand beside the steps: few may read them, and they know little.
-CONFIG_READERS = {"doors", "__main__", "mind", "upkeep", "worker"}
+CONFIG_READERS = {"doors", "__main__", "opening", "upkeep", "worker"}
 CONFIG_READS = {"errors", "memory"}
 
 # Concrete stores are named where the parts are wired together; everyone else knows only what a store promises.
-STORE_WIRERS = {"mind", "upkeep"}
+STORE_WIRERS = {"opening", "upkeep"}
 STORE_PROMISES = "reverie.store.base"
 STORE_PARTS: Mapping[str, set[str]] = {
     "": {"base"},
@@ -272,7 +272,7 @@ def invented(spoken: Mapping[str, str]) -> list[Module]:
     ("place", "source"),
     [
         ("doors/cli.py", "from reverie import open\nfrom reverie.agent import turn\nimport reverie.config"),
-        ("mind.py", "def open(): from reverie.store import sqlite, in_memory"),
+        ("opening.py", "def open(): from reverie.store import sqlite, in_memory"),
         ("upkeep.py", "import reverie.store.sqlite.search\nimport reverie.config"),
         ("worker.py", "from reverie.mind import Mind"),
         ("sleep/night.py", "from reverie.learn.ingest import ingest\nfrom reverie.errors import Broken"),
@@ -305,10 +305,10 @@ def test_an_import_that_keeps_the_rules_is_let_pass(place: str, source: str) -> 
         ("learn/ingest.py", "import_module('..mind', __package__)", 1, "imports point one way"),
         ("store/base.py", "from reverie.recall.fuse import fuse", 1, "imports point one way"),
         ("recall/fuse.py", "from reverie import Mind", 1, "the public names are for callers"),
-        ("recall/fuse.py", "from reverie.store import sqlite", 1, "only mind, upkeep may name a concrete store"),
-        ("doors/cli.py", "from reverie.store.in_memory import Store", 1, "only mind, upkeep may name a concrete store"),
-        ("agent/turn.py", "from reverie.store import Store", 1, "only mind, upkeep may name a concrete store"),
-        ("worker.py", "import reverie.store.sqlite", 1, "only mind, upkeep may name a concrete store"),
+        ("recall/fuse.py", "from reverie.store import sqlite", 1, "only opening, upkeep may name a concrete store"),
+        ("doors/cli.py", "from reverie.store.in_memory import Store", 1, "only opening, upkeep may name a concrete store"),
+        ("agent/turn.py", "from reverie.store import Store", 1, "only opening, upkeep may name a concrete store"),
+        ("worker.py", "import reverie.store.sqlite", 1, "only opening, upkeep may name a concrete store"),
         ("store/base.py", "from reverie.store import in_memory", 1, "base may import no other part"),
         ("store/in_memory.py", "from reverie.store import sqlite", 1, "in_memory may import base"),
         ("store/__init__.py", "from reverie.store.sqlite import Store", 1, "__init__ may import base"),

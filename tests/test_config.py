@@ -24,6 +24,7 @@ def test_without_file_or_environment_the_defaults_hold(tmp_path: Path) -> None:
     settings = load(tmp_path, NOTHING)
     assert (settings.embedder, settings.space, settings.person, settings.budget) == ("local", "default", None, 2000)
     assert (settings.openai_url, settings.openai_key) == ("https://api.openai.com/v1", None)
+    assert (settings.model, settings.daily_budget, settings.monthly_budget) == (None, 1.0, None)
     assert {settings.origin(name) for name in config.NAMES} == {"default"}
 
 
@@ -51,6 +52,12 @@ def test_the_file_is_read_and_each_value_knows_its_line(tmp_path: Path) -> None:
         ("REVERIE_SPACE", "other", "space", "other"),
         ("REVERIE_PERSON", "ana", "person", "ana"),
         ("REVERIE_BUDGET", "700", "budget", 700),
+        ("REVERIE_MODEL", "ollama:qwen3", "model", "ollama:qwen3"),
+        ("REVERIE_ANTHROPIC_KEY", "sk-1", "anthropic_key", "sk-1"),
+        ("ANTHROPIC_API_KEY", "sk-2", "anthropic_key", "sk-2"),
+        ("REVERIE_OLLAMA_URL", "http://127.0.0.1:9/v1", "ollama_url", "http://127.0.0.1:9/v1"),
+        ("REVERIE_DAILY_BUDGET", "$2.50", "daily_budget", 2.5),
+        ("REVERIE_MONTHLY_BUDGET", "20", "monthly_budget", 20.0),
     ],
 )
 def test_the_environment_wins(tmp_path: Path, variable: str, value: str, name: str, expected: object) -> None:
@@ -80,6 +87,10 @@ def test_a_variable_of_our_own_wins_over_the_shared_one_and_an_empty_one_is_not_
         ('space = "a"\nspace = "b"\n', "reverie.toml:2: not TOML"),
         ("space = \n", "reverie.toml:1: not TOML"),
         ('openai_key = "sk\\u0007"\n', "reverie.toml:1: openai_key holds a character that no key has"),
+        ("daily_budget = -1\n", "reverie.toml:1: daily_budget must be a number of dollars from 0 to 1,000,000, not -1"),
+        ("daily_budget = nan\n", "reverie.toml:1: daily_budget must be a number of dollars"),
+        ("monthly_budget = true\n", "reverie.toml:1: monthly_budget must be a number of dollars"),
+        ('ollama_url = "localhost"\n', "reverie.toml:1: ollama_url must start with http:// or https://"),
     ],
 )
 def test_what_does_not_fit_is_refused_with_file_and_line(tmp_path: Path, text: str, complaint: str) -> None:

@@ -21,7 +21,8 @@ import pytest
 
 import reverie
 from reverie import Mind, Scope
-from reverie.learn.embed import Settled, parts_of
+from reverie.learn.background import Settled
+from reverie.learn.embed import parts_of
 from reverie.models.base import Embedder
 from reverie.models.choose import embedder_from
 from reverie.models.hashing import Hashing
@@ -361,7 +362,7 @@ class Killed:
 
     def __init__(self, home: Path, model: str, seed: int) -> None:
         self.home, self.model, self.chance = home, model, random.Random(seed)
-        self.number = self.kills = self.left = 0
+        self.number = self.fewer = self.kills = self.left = 0
         self.erased: set[str] = set()
         self.gone: list[bytes] = []
 
@@ -377,12 +378,16 @@ class Killed:
     def erase(self, count: int) -> None:
         """Erase so many memories, with vectors and without."""
         with reverie.open(self.home, embedder="none") as mind:
-            for memory in self.chance.sample(list(mind.scan()), count):
-                tail = memory.id.rpartition("-")[2]
-                own = self.rows("SELECT data FROM vectors WHERE v IN (SELECT v FROM versions WHERE id = ?)", tail)
-                self.gone += [data for (data,) in own]
-                assert mind.erase(memory.id).erased == (memory.id,)
-                self.erased.add(tail)
+            for memory in self.chance.sample(list(mind.scan(kinds=("turn",))), count):
+                going = mind.erase(memory.id, dry_run=True).erased
+                assert memory.id in going
+                assert {mind.get(id).kind for id in going} <= {"turn", "episode"}  # an episode goes with what it tells of
+                for tail in (id.rpartition("-")[2] for id in going):
+                    own = self.rows("SELECT data FROM vectors WHERE v IN (SELECT v FROM versions WHERE id = ?)", tail)
+                    self.gone += [data for (data,) in own]
+                    self.erased.add(tail)
+                assert mind.erase(memory.id).erased == going
+                self.fewer += 1
 
     def kill(self, embedder: str, what: str, longest_s: float) -> None:
         """Let a process embed, and kill it at some moment."""
@@ -413,9 +418,9 @@ class Killed:
         """Check that every version has its own vectors of one model, whole and right, and nothing else has any."""
         with reverie.open(self.home, embedder="none") as mind:
             memories = [record.memory for record in mind._store.dump("default").records]
-            active = list(mind.scan())
+            active = list(mind.scan(kinds=("turn",)))
             assert mind.health().healthy
-        assert len(active) == self.number - len(self.erased)
+        assert len(active) == self.number - self.fewer
         assert {memory.text.split(",")[1].strip() for memory in active} <= {word(number) for number in range(self.number)}
         assert self.rows("SELECT name FROM models") == [(self.model,)]
         assert self.rows("SELECT v FROM vectors WHERE v NOT IN (SELECT v FROM versions)") == []
@@ -542,3 +547,71 @@ def test_a_reindex_of_five_thousand_with_the_packaged_model_killed_eight_times(t
         f"\n{killed.kills} kills while reindexing {killed.number:,} memories, {len(killed.erased)} erased in between,"
         f" {killed.left:,} left to the last: {vectors:,} kept, 0 missing, 0 of the erased; {time.monotonic() - started:.0f} s"
     )
+
+
+# What a turn teaches is written together with the word that it is done: killed at any moment, it is there once.
+
+IMPORT = """
+    import os, sys, threading
+    import reverie
+    from reverie import Scope
+    home, count = sys.argv[1], int(sys.argv[2])
+    def word(number):
+        return "q" + "".join("bcdfghjklm"[int(digit)] for digit in f"{number:06}")
+    def turn(number):
+        scope = Scope("import", None, f"s{number % 3}", f"p{number % 20}")
+        if number % 5 == 4:
+            said = f"Noted. <memory>{word(number)} came by boat</memory>"
+            return {"text": said, "role": "assistant", "scope": scope, "message_id": f"m{number}"}
+        said = f"I like {word(number)}" if number % 5 < 3 else f"Actually, I live in {word(number).title()}"
+        return {"text": said, "speaker": "Ana", "scope": scope, "message_id": f"m{number}"}
+    mind = reverie.open(home, embedder="none")
+    os.write(1, b"open\\n")
+    for start in range(0, count, 25):
+        mind.observe_many([turn(number) for number in range(start, min(count, start + 25))])
+        os.write(1, f"{start}\\n".encode())
+    mind.settle()
+    os.write(1, f"{count}\\n".encode())
+    threading.Event().wait()
+"""
+
+
+def killed_while_importing(home: Path, count: int, kills: int, seed: int) -> tuple[int, int]:
+    """Kill an import again and again, let somebody finish it, and check that all of it is there once; return what there is."""
+    chance, left = random.Random(seed), 0
+    owner = Scope.owner("import")
+    for number in range(kills):
+        kill_after(start(IMPORT, home, count), (number + 1) * count // 25 // (kills + 1), chance.random() * 0.02)
+        with reverie.open(home, embedder="none", background=False) as mind, mind._store.reading("import") as view:
+            left += sum(view.jobs().values()) > 0
+    kill_after(start(IMPORT, home, count), count // 25 + 1, 0.0)
+    with reverie.open(home, embedder="none") as mind:
+        assert mind.settle() == Settled(0, 0)
+        turns = Counter(turn.message_id for turn in mind.scan(owner, kinds=["turn"]))
+        assert turns == Counter(f"m{number}" for number in range(count))
+        assert all(turn.version == 1 for turn in mind.scan(owner, kinds=["turn"]))
+        facts = list(mind.scan(owner, kinds=["fact"]))
+        assert len(facts) == count
+        assert len({fact.source.message_ids for fact in facts}) == count
+        with mind._store.reading("import") as view:
+            assert {len(view.sightings(fact.id)) for fact in facts} == {1}
+            assert view.jobs() == {}
+        # Each correction ended the one before it and no other: learned in order, and once.
+        homes = [fact for fact in facts if fact.extra.get("topic") == "home"]
+        assert sum(fact.valid_until is None for fact in homes) == len({fact.subject for fact in homes})
+        assert all(len(fact.replaces) == (number >= 4) for number, fact in enumerate(homes))
+        assert mind.health().healthy
+    return len(facts), left
+
+
+def test_an_import_killed_at_any_moment_is_there_once_with_all_that_it_taught(tmp_path: Path) -> None:
+    """C3 and R12."""
+    facts, _ = killed_while_importing(tmp_path / "home", 150, 2, 9)
+    assert facts == 150
+
+
+@pytest.mark.stress
+def test_an_import_of_a_thousand_killed_twenty_times_is_there_once_with_all_that_it_taught(tmp_path: Path) -> None:
+    facts, left = killed_while_importing(tmp_path / "home", 1_000, 20, 10)
+    assert left
+    print(f"\n20 kills in an import of 1,000: {facts:,} facts, each once; {left} times something was left to learn")  # noqa: T201

@@ -81,7 +81,7 @@ def test_the_examples_of_a_page_run_and_print_what_it_says(page: Path, tmp_path:
 
 
 def test_the_pages_that_promise_examples_have_them() -> None:
-    guides = ("embedders", "keeping-and-erasing", "mcp", "scopes-and-privacy")
+    guides = ("embedders", "keeping-and-erasing", "learning", "mcp", "scopes-and-privacy")
     promised = {"README.md", *(f"docs/guides/{guide}.md" for guide in guides)}
     assert promised <= {ids(page) for page in with_examples()}
 

@@ -27,7 +27,8 @@ import pytest
 
 import reverie
 from reverie import CannotUndo, Erased, Memory, Mind, NotFound, ReverieError, Scope, Source
-from reverie.learn.embed import Settled, parts_of
+from reverie.learn.background import Settled
+from reverie.learn.embed import parts_of
 from reverie.memory.language import fold, plain, terms
 from reverie.models.hashing import Hashing
 from reverie.store.base import PLACES, Recalled, Vector, Where, indexed_text, unit
@@ -57,6 +58,12 @@ class Words:
             pass
         self._used.add(core)
         return core
+
+    def teaching(self, core: str, language: int, also: str = "") -> str:
+        """What a fact is learned from."""
+        if language == 0:
+            return f"I love my {core}ings near {core.title()} Street, and I'll never forget it{also}."
+        return f"Me encanta mi {core}ción en el jardín de {core.upper()}; «¿cuánto costó?», preguntó el niño{also}."
 
     def sentence(self, core: str, language: int, also: str = "") -> str:
         pick = self.random.choice
@@ -112,7 +119,9 @@ def fill(mind: Mind, words: Words, total: int, people: dict[int, str], shared: d
 def _said(mind: Mind, words: Words, number: int, person: str | None, shared: str | None) -> Group:
     core, sort = words.core(), number % KINDS
     also = f" {shared}" if shared else ""
-    text = words.long(core, also) if sort == 3 and number % 5 == 3 else words.sentence(core, number % 3, also)
+    text = (words.teaching if sort in (0, 1) else words.sentence)(core, number % 3, also)
+    if sort == 3 and number % 5 == 3:
+        text = words.long(core, also)
     group = Group(number, [core], [text], person=person, word=shared)
     here = Scope(SPACE, session=f"s{number}", person=person)
 
@@ -138,7 +147,9 @@ def _said(mind: Mind, words: Words, number: int, person: str | None, shared: str
         root = mind.remember(text, scope=here)
     else:
         root = mind.observe(text, scope=here, message_id=f"chat:{number}")
-    if sort == 5:
+    if sort == 2 and not person and mind.status().embedder == "none":  # for an episode; the vectors would be made of both
+        mind.observe("and then everybody went home through the gardens", scope=here)
+    elif sort == 5:
         mind.observe(more(also), scope=here, message_id=f"chat:{number}")
     elif sort == 6:
         mind.forget(root.id, reason=f"no longer: {text}")
@@ -182,8 +193,15 @@ def _embed(mind: Mind, words: Words, groups: list[Group]) -> None:
 
 
 def _settle(mind: Mind, groups: list[Group]) -> None:
-    """Note the vectors that the mind's own embedder made of every version and part, if it has one."""
+    """Note what was learned, and the vectors that the mind's own embedder made of every version and part, if it has one."""
     assert mind.settle() == Settled(0, 0)
+    episodes = {id: episode.id for episode in mind.scan(OWNER, kinds=("episode",)) for id in episode.source.memory_ids}
+    for group in groups:
+        group.ids += [episodes[group.root]] if group.root in episodes else []
+        if group.number % KINDS in (0, 1):
+            (fact,) = mind.learned(group.root)
+            assert group.cores[0] in fact.text.lower()
+            group.ids.append(fact.id)
     if mind.status().embedder != "none":
         made: dict[bytes, set[int]] = {}
         for group in groups:
@@ -388,6 +406,9 @@ def residue(home: Path, seed: int, total: int, number: int, embedder: str = "non
         going, staying = [groups[n] for n in chosen], [group for n, group in enumerate(groups) if n not in set(chosen)]
         store = mind._store
         assert isinstance(store, SqliteStore)
+        assert {"fact", "episode" if embedder == "none" else "turn"} <= {
+            mind.get(g.ids[-1]).kind for g in going if g.number % KINDS < 3
+        }
         (home / "aside").mkdir()
         store.copy_to(SPACE, home / "aside" / f"{database(home).stem}.schema-0.copy.db")
         left_terms, lost_terms = _terms(mind, going)
@@ -835,7 +856,7 @@ def test_copies_out_of_reach_are_named(tmp_path: Path) -> None:
 @pytest.fixture(params=["memory", "disk"])
 def mind(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Mind]:
     home = ":memory:" if request.param == "memory" else str(tmp_path / "home")
-    with reverie.open(home, clock=Ticking(), embedder="none") as opened:
+    with reverie.open(home, clock=Ticking(), embedder="none", background=False) as opened:
         yield opened
 
 
@@ -870,8 +891,10 @@ def test_what_another_source_tells_too_stays_without_the_quote(mind: Mind) -> No
     only = mind.remember("Ana moved in May", scope=HERE, source=cited)
     deeper = mind.remember("Ana is new in town since May", scope=HERE, source=Source(memory_ids=(only.id,)))
     assert mind.get(fact.id).confidence == 0.75
+    (learned,) = mind.learned(ana.id)
+    assert learned.source.quote == "I moved to Oaxaca in May"
     proof = mind.erase(ana.id)
-    assert set(proof.erased) == {ana.id, only.id, deeper.id}
+    assert set(proof.erased) == {ana.id, only.id, deeper.id, learned.id}
     kept = mind.get(fact.id)
     assert (kept.text, kept.confidence, kept.source) == ("Ana lives in Oaxaca", 0.5, Source(memory_ids=(luis.id,)))
     assert "between us" not in repr(mind.history(fact.id))
@@ -932,33 +955,38 @@ def test_erasing_by_query_takes_every_version_that_ever_said_it_and_only_what_ha
 
 
 def test_erasing_a_person_takes_what_they_said_what_is_said_of_them_and_their_notes(mind: Mind) -> None:
-    """R8: whoever may see it."""
+    """R8: whoever may see it, and whatever was learned from it."""
     ana, luis = Scope(SPACE, person="ana"), Scope(SPACE, person="luis")
+    moved, lives = mind.observe("I moved to Oaxaca in May", scope=ana), mind.observe("I live in Puebla myself", scope=luis)
+    learned = mind.learned(moved.id)
+    assert [fact.subject for fact in (*learned, *mind.learned(lives.id))] == ["ana", "luis"]
     going = [
-        mind.observe("I moved to Oaxaca in May", scope=ana),
+        moved,
+        *learned,
         mind.observe("hello to everyone here", scope=Scope(SPACE, channel="general", person="ana")),
         mind.observe("read out by the bot for me", scope=HERE, speaker="ana"),
         mind.remember("Ana lives in Oaxaca now", scope=luis, subject="ana"),
     ]
     staying = [
-        mind.observe("I live in Puebla myself", scope=luis),
         mind.remember("Luis lives in Puebla", subject="luis", scope=HERE),
+        lives,
+        *mind.learned(lives.id),
     ]
     mind.people.alias("ana", "Ana Morales", scope=HERE)
     mind.people.alias("luis", "Luis", scope=HERE)
     mind.working(ana).replace(task="find a flat")
-    mind.pin(staying[1].id, scope=Scope(SPACE, channel="general", person="ana"))
+    mind.pin(staying[0].id, scope=Scope(SPACE, channel="general", person="ana"))
     with pytest.raises(reverie.BadInput):
         mind.erase(person="ana", scope=luis)
     proof = mind.erase(person="ana", scope=ana)
-    assert set(proof.erased) == {memory.id for memory in going[:3]}  # what Luis noted in private goes, but is not named
+    assert set(proof.erased) == {memory.id for memory in going[:-1]}  # what Luis noted in private goes, but is not named
     assert {memory.id for memory in mind.scan(OWNER, retired=True)} == {memory.id for memory in staying}
     assert [person.id for person in mind.people.list(HERE)] == ["luis"]
     assert mind.working(ana).get() is None
     dump = repr(mind._store.dump(SPACE))
     assert "'ana'" not in dump
     assert "Morales" not in dump
-    assert {commit.by for commit in mind.log(OWNER)} == {"luis", "owner", "someone"}
+    assert {commit.by for commit in mind.log(OWNER)} == {"luis", "owner", "someone", "reverie"}
 
 
 def test_the_same_text_said_by_another_memory_can_still_be_changed_but_not_said_anew(mind: Mind) -> None:
@@ -1016,8 +1044,9 @@ def test_erasing_what_is_not_there_is_an_error_and_changes_nothing(mind: Mind) -
 def test_an_old_copy_does_not_bring_back_the_names_and_notes_of_an_erased_person(tmp_path: Path) -> None:
     ana, luis = Scope(SPACE, person="ana", session="s"), Scope(SPACE, person="luis", session="s")
     with reverie.open(tmp_path / "home", embedder="none") as mind:
-        mind.observe("I keep bees on the roof", scope=ana)
-        mind.observe("I keep goats in the yard", scope=luis)
+        mind.observe("I love my bees on the roof", scope=ana)
+        mind.observe("I love my goats in the yard", scope=luis)
+        assert mind.settle() == Settled(0, 0)
         for person, name in (("ana", "Ana Zqbeekeeper"), ("luis", "Luis")):
             mind.people.alias(person, name, scope=ana)
         mind.working(ana).replace(notes="buy zqhoney jars")
@@ -1032,8 +1061,10 @@ def test_an_old_copy_does_not_bring_back_the_names_and_notes_of_an_erased_person
             assert mind.working(ana).get() is None
             assert mind.people.get("luis", scope=ana).name == "Luis"
             assert mind.working(luis).get() is not None
-            assert {commit.by for commit in mind.log(OWNER)} <= {"someone", "luis", "owner"}
-            assert [memory.text for memory in mind.scan(OWNER)] == ["I keep goats in the yard"]
+            assert mind.settle() == Settled(0, 0)
+            assert {commit.by for commit in mind.log(OWNER)} <= {"someone", "luis", "owner", "reverie"}
+            kept = ["I love my goats in the yard", "luis loves their goats in the yard"]
+            assert [memory.text for memory in mind.scan(OWNER)] == kept
         assert not any(b"zqhoney" in file.read_bytes() for file in home.rglob("*") if file.is_file())
 
     reverie.recover(tmp_path / "old.backup", tmp_path / "home")

@@ -28,9 +28,10 @@ if TYPE_CHECKING:
     from reverie.errors import StoreError as StoreError
     from reverie.errors import UndoConflict as UndoConflict
     from reverie.errors import WrongKey as WrongKey
-    from reverie.learn.embed import Settled as Settled
+    from reverie.learn.background import Settled as Settled
     from reverie.learn.ingest import Ingested as Ingested
     from reverie.memory.people import Person as Person
+    from reverie.memory.procedural import Pattern as Pattern
     from reverie.memory.scope import Scope as Scope
     from reverie.memory.trace import Commit as Commit
     from reverie.memory.trace import Diff as Diff
@@ -38,8 +39,8 @@ if TYPE_CHECKING:
     from reverie.memory.trace import Source as Source
     from reverie.memory.working import Working as Working
     from reverie.mind import Mind as Mind
-    from reverie.mind import open as open
     from reverie.models.base import Embedder as Embedder
+    from reverie.opening import open as open
     from reverie.recall.explain import Explanation as Explanation
     from reverie.recall.explain import Hit as Hit
     from reverie.recall.explain import Recollection as Recollection
@@ -54,10 +55,10 @@ if TYPE_CHECKING:
     from reverie.worker import aio as aio
 
 _HOME = {
-    "open": "mind",
+    "open": "opening",
     "Mind": "mind",
     "Ingested": "learn.ingest",
-    "Settled": "learn.embed",
+    "Settled": "learn.background",
     "Proof": "upkeep",
     "Reindexed": "upkeep",
     "Embedder": "models.base",
@@ -75,6 +76,7 @@ _HOME = {
     "Commit": "memory.trace",
     "Diff": "memory.trace",
     "Person": "memory.people",
+    "Pattern": "memory.procedural",
     "Working": "memory.working",
     "Recollection": "recall.explain",
     "Hit": "recall.explain",

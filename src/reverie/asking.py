@@ -6,18 +6,19 @@ Each verb takes what it was given to what is found, and sees to it that the answ
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 
+from reverie import upkeep
 from reverie.errors import BadInput
 from reverie.learn import revise
 from reverie.learn.embed import Embedding
 from reverie.learn.ingest import has_opted_out
 from reverie.memory import check
 from reverie.memory.scope import Scope
-from reverie.memory.trace import KINDS, split_id
+from reverie.memory.trace import KINDS, Diff, Memory, space_mark, split_id
 from reverie.recall import look, missing
 from reverie.recall.cue import Between, where_of
 from reverie.recall.expand import Ask, Expansion
@@ -41,7 +42,7 @@ Keeping = Callable[[Callable[[], Packed] | None], Recalled]
 
 
 class Asking:
-    """The verbs that ask."""
+    """The verbs that ask, and those that read what is there."""
 
     def __init__(
         self, store: Store, embedding: Embedding, people: People, clock: Callable[[], datetime], kept_for: timedelta,
@@ -89,7 +90,7 @@ class Asking:
         authors: Mapping[str, float] | None = None,
     ) -> tuple[Recollection, Keeping | None]:
         """Return what comes to mind, and what is to be kept of it, if anything."""
-        check.cue(cue)
+        cue = check.cue(cue)
         believed = check.shares(authors or {}, "authors")
         more = self._expansion.words(cue, where.scope) if self._expansion is not None else ()
         scope, weights = where.scope, WEIGHTINGS[check.one_of(weighting, WEIGHTINGS, "weighting")]
@@ -109,6 +110,31 @@ class Asking:
             return found, None
         asked = Request(where, seq, limit, now, strict, weighting, moment, vector is not None, believed)
         return found, partial(keep, found, looked, asked, self._now())
+
+    def get(self, id: str, scope: Scope, version: int | None, as_of: AsOf | None) -> Memory:
+        """Return a memory: as it is now, as it was believed at a moment, or one version of it."""
+        if version is not None and as_of is not None:
+            raise BadInput("give version or as_of, not both")
+        with self._store.reading(scope.space) as view:
+            if version is not None:
+                return revise.version(view, id, scope, check.count(version, "version"))
+            where, _ = moment_of(view, Where(scope), as_of)
+            return revise.active(view, id, scope) if as_of is None else revise.believed(view, id, where)
+
+    def scan(self, where: Where, as_of: AsOf | None, limit: int | None, after: str | None) -> Iterator[Memory]:
+        """Go through memories in the order they were first recorded."""
+        if after is not None and (split_id(after, "m") or ("",))[0] != space_mark(where.scope.space):
+            raise BadInput(f"after must be the id of a memory of this space, not {after!r}")
+        with self._store.reading(where.scope.space) as view:
+            # Pages are read one by one, but all as of the first: a long listing keeps no transaction open.
+            where = replace(where, at=view.last_seq()) if as_of is None else moment_of(view, where, as_of)[0]
+        return upkeep.pages(self._store, where, after, limit)
+
+    def diff(self, scope: Scope, start: AsOf, end: AsOf) -> Diff:
+        """Return what changed between two moments or commits."""
+        with self._store.reading(scope.space) as view:
+            before, after = (moment_of(view, Where(scope), moment)[0] for moment in (start, end))
+            return revise.diff(view, before, after)
 
     def let_go(self) -> None:
         """Let go of every question that is kept in memory: something was erased."""
@@ -139,7 +165,7 @@ class Asking:
         retrieval: bool,
     ) -> Context:
         """Return what a prompt should hold, within a budget of tokens; without a cue, or retrieval, the newest there is."""
-        check.cue(cue)
+        cue = check.cue(cue)
         layout = PROFILES[check.one_of(profile, PROFILES, "profile")]
         room, counted = tokens_in(budget, window_tokens), counter(count)
         is_asked = bool(cue.strip()) and bool(retrieval)
@@ -154,7 +180,7 @@ class Asking:
         with self._store.reading(scope.space) as view:
             where, moment = moment_of(view, Where(scope), as_of)
             at = now or moment or self._now()
-            given = gather(view, where, layout, Material(scope, at, zone, found.hits, is_asked, said=said), room)
+            given = gather(view, where, layout, Material(scope, at, zone, found.hits, is_asked, said=said, cue=cue), room)
         if as_of is None and (scope.session or scope.channel):
             given = replace(given, recent=Recent(self._store, lambda: at, "recent", scope).get())
         sections, left_out = layout.sections(given)
@@ -185,7 +211,7 @@ class Asking:
         """Return at which step of a recall a memory fell out."""
         if isinstance(text, str) and not text.strip():
             raise BadInput("text is empty; say what the memory says, some words of it, or its id")
-        kept, text = self._kept(id, scope), check.text(text)
+        kept, text = self._kept(id, scope), check.verbatim(text)
         is_off = kept.numbers["arms"]["meaning"] == "off" or kept.request.by_vector  # a vector given is not kept
         meaning = None if is_off else look.meaning_of(kept.recalled.question, None, self._embedding)
         with self._store.reading(scope.space) as view:

@@ -33,7 +33,11 @@ class BadInput(ReverieError):
 
 
 class Refused(BadInput):
-    """The text may not become what was asked."""
+    """The text may not become what was asked; `item` is what waits for a person in quarantine, if anything does."""
+
+    def __init__(self, message: str, item: object = None) -> None:
+        super().__init__(message)
+        self.item = item
 
 
 class NotFound(ReverieError):
@@ -89,7 +93,11 @@ class Busy(StoreError):
 
 
 class ModelError(ReverieError):
-    """A language model or an embedder failed."""
+    """A language model or an embedder failed; `may_pass` if the same may work later, after `wait_s` where that was said."""
+
+    def __init__(self, message: str, *, may_pass: bool = False, wait_s: float | None = None) -> None:
+        super().__init__(message)
+        self.may_pass, self.wait_s = may_pass, wait_s
 
 
 class BudgetExceeded(ReverieError):

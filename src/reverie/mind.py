@@ -1,7 +1,6 @@
 """Mind: the one door in. Each verb checks what it was given and hands it to the part that knows; no policy lives here.
 
-A mind is synchronous and may be used from many threads; several processes may have one home open. `open` is the only
-place where parts are put together.
+A mind is synchronous and may be used from many threads; several processes may have one home open.
 """
 
 from __future__ import annotations
@@ -10,21 +9,26 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal
 
-from reverie import config, upkeep
-from reverie.asking import Asking, AsOf, moment_of
-from reverie.errors import BadInput
-from reverie.learn import ingest, revise
-from reverie.learn.embed import Embedding, Settled
+from reverie import upkeep
+from reverie.asking import Asking, AsOf
+from reverie.errors import BadInput, Refused
+from reverie.learn import feedback, ingest, quarantine, revise, segment
+from reverie.learn.actions import FILE as ACTIONS
+from reverie.learn.actions import Action, Actions
+from reverie.learn.background import Settled
+from reverie.learn.embed import Embedding
+from reverie.learn.episodes import EVERY, Episodes, summariser
+from reverie.learn.quarantine import Quarantined
+from reverie.learn.study import Learned, Study
 from reverie.memory import check
 from reverie.memory.scope import Scope, asked_in
-from reverie.memory.trace import Commit, Diff, Memory, Source, space_mark, split_id
-from reverie.models.base import Embedder
-from reverie.models.choose import embedder_from
+from reverie.memory.trace import Commit, Diff, Memory, Source, split_id
+from reverie.models.base import Embedder, Model
 from reverie.recall.cue import Between, where_of
 from reverie.recall.expand import Ask
 from reverie.recall.explain import Explanation, Recollection
@@ -32,7 +36,7 @@ from reverie.recall.kept import no_recall
 from reverie.recall.pack import Context
 from reverie.sleep import proposals
 from reverie.sleep.proposals import Proposal
-from reverie.state import Note, People, Recent, WorkingMemory
+from reverie.state import Note, Patterns, People, Recent, WorkingMemory
 from reverie.store.base import Draft, Store, Where
 
 
@@ -40,19 +44,16 @@ class Mind:
     """A memory: what was said, what is known, and the verbs on it."""
 
     def __init__(
-        self,
-        store: Store,
-        clock: Callable[[], datetime],
-        home: Path | None,
-        embedder: Embedder | None = None,
-        background: bool = True,
-        zone: str = "UTC",
-        recalls_days: int = 30,
-        expand: Ask | None = None,
-    ) -> None:
+        self, store: Store, clock: Callable[[], datetime], home: Path | None, embedder: Embedder | None = None,
+        background: bool = True, zone: str = "UTC", recalls_days: int = 30, expand: Ask | None = None,
+        model: Model | None = None, learns: bool = True,
+    ) -> None:  # fmt: skip
         self._store, self._clock, self.home = store, clock, home
         self.people = People(store, self._now, zone)
-        self._embedding = Embedding(store, embedder, background)
+        self._actions = Actions(None if home is None else home / ACTIONS, self._now)
+        self._embedding = Embedding(store, embedder, background, self._actions)
+        self._episodes = Episodes(store, embedder, summariser(model), self._now, learns, background)
+        self._study = Study(store, model, self.people.zone_of, self._now, self._actions, learns, background)
         self._asking = Asking(store, self._embedding, self.people, self._now, timedelta(days=recalls_days), expand)
 
     # write
@@ -69,15 +70,24 @@ class Mind:
         trust: str | None = None,
         audience: Scope | None = None,
         attachments: Iterable[object] = (),
+        *,
+        place: str | None = None,
+        certainty: float | Mapping[str, float] | None = None,
     ) -> Memory:
-        """Keep a turn word for word; it can be found by its words when this returns."""
+        """Keep a turn word for word; it can be found by its words when this returns.
+
+        `place` says where a transcript was heard, `certainty` how sure it is, as a whole or of single words.
+        """
         here = asked_in(scope)
         said = ingest.turn(
             text, scope=here, now=self._now(), speaker=speaker, role=role, at=at, message_id=message_id,
-            reply_to=reply_to, trust=trust, audience=audience, attachments=attachments,
+            reply_to=reply_to, trust=trust, audience=audience, attachments=attachments, place=place, certainty=certainty,
         )  # fmt: skip
         with self._changing(here, ingest.OBSERVED, said.recorded_at) as draft:
-            return ingest.keep_turn(draft, said, here)[0]
+            kept, is_new = ingest.keep_turn(draft, said, here, self._study.job_of(said, "live"))
+        if is_new and kept.version > 1:
+            self._episodes.rewrite(here.space)
+        return kept
 
     def observe_many(
         self,
@@ -87,9 +97,9 @@ class Mind:
     ) -> ingest.Ingested:
         """Keep many turns, one commit per space and thousand: dicts with `observe`'s names, or `{"role", "content"}`."""
         here = asked_in(scope)
-        done = ingest.take_in(self._store, turns, here, self._now, progress)
+        done = ingest.take_in(self._store, turns, here, self._now, progress, self._study.job_of)
         for mark in {commit.split("-")[1] for commit in done.commits}:
-            self._embedding.notice(self._store.space_of(mark) or here.space, done.added)
+            self._notice(self._store.space_of(mark) or here.space, done.added)
         return done
 
     def remember(
@@ -117,7 +127,16 @@ class Mind:
             audience=audience, extra=extra,
         )  # fmt: skip
         with self._changing(here, "remembered", told.recorded_at) as draft:
-            return ingest.keep_thing(draft, told, here)
+            kept = ingest.keep_thing(draft, told, here)
+        if isinstance(kept, Quarantined):
+            raise Refused(f"{kept.reason}; it waits in quarantine as {kept.id}, where a person may allow() it", kept)
+        return kept
+
+    def learned(self, id: str, scope: Scope | None = None) -> Learned:
+        """Return what a turn taught; `str()` of it is what a channel may show."""
+        here = self._scope_of(id, scope)
+        with self._store.reading(here.space) as view:
+            return self._study.learned(view, revise.active(view, id, here), here)
 
     def retract(self, message_id: str, scope: Scope | None = None) -> Commit:
         """Retire a message that was deleted at its source, and what rests only on it."""
@@ -125,7 +144,19 @@ class Mind:
 
     def settle(self, timeout_s: float | None = None) -> Settled:
         """Wait until what was observed is learned and embedded."""
-        return self._embedding.settle(None if timeout_s is None else check.seconds(timeout_s, "timeout_s"))
+        limit = None if timeout_s is None else check.seconds(timeout_s, "timeout_s")
+        return self._study.settle(limit) + self._episodes.settle(limit) + self._embedding.settle(limit)
+
+    def end(self, scope: Scope | None = None, task: str | None = None) -> Memory | None:
+        """Say that a session or task is over: what matters of it is kept as a summary, which is returned if there is any."""
+        here = asked_in(scope)
+        kept = segment.end(self._store, here, self._now(), task, self._episodes.summarise)
+        self._notice(here.space, EVERY)
+        return kept
+
+    def new_topic(self, scope: Scope | None = None) -> None:
+        """Say that what comes next is about something else."""
+        segment.new_topic(self._store, asked_in(scope), self._now())
 
     # read
 
@@ -190,14 +221,7 @@ class Mind:
 
     def get(self, id: str, version: int | None = None, as_of: AsOf | None = None, scope: Scope | None = None) -> Memory:
         """Return a memory: as it is now, as it was believed at a moment, or one version of it."""
-        here = self._scope_of(id, scope)
-        if version is not None and as_of is not None:
-            raise BadInput("give version or as_of, not both")
-        with self._store.reading(here.space) as view:
-            if version is not None:
-                return revise.version(view, id, here, check.count(version, "version"))
-            where, _ = moment_of(view, Where(here), as_of)
-            return revise.active(view, id, here) if as_of is None else revise.believed(view, id, where)
+        return self._asking.get(id, self._scope_of(id, scope), version, as_of)
 
     def scan(
         self,
@@ -214,13 +238,7 @@ class Mind:
     ) -> Iterator[Memory]:
         """Go through memories in the order they were first recorded; with `retired` also what was forgotten."""
         where = where_of(asked_in(scope), kinds, tags, subject, session, between, retired)
-        left = None if limit is None else check.count(limit, "limit")
-        if after is not None and (split_id(after, "m") or ("",))[0] != space_mark(where.scope.space):
-            raise BadInput(f"after must be the id of a memory of this space, not {after!r}")
-        with self._store.reading(where.scope.space) as view:
-            # Pages are read one by one, but all as of the first: a long listing keeps no transaction open.
-            where = replace(where, at=view.last_seq()) if as_of is None else moment_of(view, where, as_of)[0]
-        return upkeep.pages(self._store, where, after, left)
+        return self._asking.scan(where, as_of, None if limit is None else check.count(limit, "limit"), after)
 
     def history(self, id: str, scope: Scope | None = None) -> tuple[Memory, ...]:
         """Return every version of a memory, oldest first."""
@@ -241,9 +259,7 @@ class Mind:
         """Return what changed between two moments or commits."""
         named = next((moment for moment in (t0, t1) if isinstance(moment, str)), None)
         here = self._scope_of(named, scope, "c") if named else asked_in(scope)
-        with self._store.reading(here.space) as view:
-            before, after = (moment_of(view, Where(here), moment)[0] for moment in (t0, t1))
-            return revise.diff(view, before, after)
+        return self._asking.diff(here, t0, t1)
 
     # change
 
@@ -301,7 +317,7 @@ class Mind:
         """Bring back what was forgotten."""
         here = self._scope_of(id, scope)
         with self._changing(here, "restored") as draft:
-            return revise.restore(draft, id, here)
+            return revise.restore(draft, id, here, self._study.job_of)
 
     def pin(self, id: str, pinned: bool = True, scope: Scope | None = None) -> Memory:
         """Mark a memory as one that matters, or no longer."""
@@ -327,17 +343,20 @@ class Mind:
         """Remove for good: every version, vector and index entry, and whatever was derived from it."""
         check.exactly_one(id=id, query=query, person=person)
         here = asked_in(scope) if id is None else self._scope_of(id, scope)
-        plan = revise.about(person, here) if person is not None else revise.naming(id, query, here)
-        wants_out = person in {known.id for known in self.people.list(here) if known.opted_out}
-        swept = self._store.erase(here.space, plan, _by(here), self._now(), dry_run)
-        if person is not None and wants_out and not dry_run:
-            self.people.optout(person, scope=here)  # the one thing about them that is kept: the wish not to be remembered
-        with self._store.reading(here.space) as view:
-            copies = tuple(upkeep.out_of_reach(view, self.home))
-        if swept.commit:  # what stood beside it lost vectors made with it
-            self._embedding.notice(here.space)
+        proof = upkeep.erase(self._store, self.people, self.home, id, query, person, here, _by(here), self._now(), dry_run)
+        if proof.commit:  # what stood beside it lost vectors made with it, and episodes that told of it
+            self._notice(here.space)
+            self._episodes.rewrite(here.space)
             self._asking.let_go()
-        return upkeep.Proof(swept.ids, swept.checked, swept.pending, copies, swept.commit or None)
+        return proof
+
+    def feedback(self, id: str, sign: str, scope: Scope | None = None) -> Memory:
+        """Say that a memory helped ("positive") or did not ("negative"); it counts once a day."""
+        return feedback.give(self._store, self._changing, id, sign, self._scope_of(id, scope), self._now())
+
+    def patterns(self, scope: Scope | None = None) -> Patterns:
+        """Return what to do when something comes up: `.add(trigger, response) .remove(…) .list() .match(text) .used(…)`."""
+        return Patterns(self._store, self._now, self.remember, self.forget, asked_in(scope))
 
     def working(self, scope: Scope | None = None) -> WorkingMemory:
         """Return the session's working memory: `.get() .replace(…) .clear()`."""
@@ -354,6 +373,24 @@ class Mind:
     def recent(self, scope: Scope | None = None) -> Recent:
         """Return the short-term window."""
         return Recent(self._store, self._now, "recent", asked_in(scope))
+
+    def quarantine(self, scope: Scope | None = None) -> tuple[Quarantined, ...]:
+        """Return what was refused in the last month, with the reason."""
+        return quarantine.listed(self._store, asked_in(scope), self._now())
+
+    def allow(self, id: str, scope: Scope | None = None) -> Memory:
+        """Take a quarantined item in after all, as told by hand."""
+        here = self._scope_of(id, scope, "q")
+        with self._changing(here, f"allowed {id}") as draft:
+            return ingest.allow(draft, id, here, _by(here))
+
+    def drop(self, id: str, scope: Scope | None = None) -> None:
+        """Let go of a quarantined item for good."""
+        quarantine.drop(self._store, id, self._scope_of(id, scope, "q"))
+
+    def actions(self, limit: int = 50) -> tuple[Action, ...]:
+        """Return the last entries of the action log, newest first: kinds, ids and codes."""
+        return self._actions.last(check.count(limit, "limit"))
 
     def propose(self, verb: str, id: str, reason: str | None = None, scope: Scope | None = None) -> Proposal:
         """Put a change before a person instead of making it."""
@@ -388,7 +425,7 @@ class Mind:
         check.one_of(format, ("reverie",), "format")
         loaded = upkeep.load(self._store, check.path(path), self._now(), dry_run)
         for space in loaded.spaces:
-            self._embedding.notice(space, loaded.added)
+            self._notice(space, loaded.added)
         return loaded
 
     def backup(self, path: str | os.PathLike[str]) -> Path:
@@ -401,7 +438,8 @@ class Mind:
 
     def status(self, scope: Scope | None = None) -> upkeep.Status:
         """Count what is there."""
-        return upkeep.status(self._store, self.home, None if scope is None else asked_in(scope), self._embedding.model)
+        here = None if scope is None else asked_in(scope)
+        return upkeep.status(self._store, self.home, here, self._embedding.model, self._now())
 
     def reindex(self, progress: Callable[[int, int], object] | None = None) -> upkeep.Reindexed:
         """Give every memory its vectors of the embedder in use, and drop those of others; if stopped, call it again."""
@@ -411,12 +449,14 @@ class Mind:
         """Forget what was said and clear what is held for now; what is known stays, and `undo` brings back what was said."""
         here = asked_in(scope)
         done = upkeep.reset(self._store, here, self._now())
-        self._embedding.notice(here.space)
+        self._notice(here.space)
+        self._episodes.rewrite(here.space)
         return done
 
     def close(self) -> None:
         """Finish and let go; a mind may be closed twice."""
-        self._embedding.close()
+        for work in (self._study, self._embedding, self._episodes):
+            work.close()
         self._store.close()
 
     def __enter__(self) -> Mind:
@@ -425,24 +465,29 @@ class Mind:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self.close()
 
-    # shared by the verbs
-
     def _now(self) -> datetime:
         return check.clock(self._clock())
 
-    def _scope_of(self, id: object, scope: Scope | None, letter: Literal["m", "c", "r", "p"] = "m") -> Scope:
+    def _scope_of(self, id: object, scope: Scope | None, letter: Literal["m", "c", "r", "p", "q"] = "m") -> Scope:
         """Return the scope given, or the owner of the space that an id names; any other id is not found there."""
         named = split_id(id, letter)
         space = self._store.space_of(named[0]) if named else None
         if space is None or (scope is not None and asked_in(scope).space != space):
-            raise {"m": revise.unknown, "c": revise.no_commit, "r": no_recall, "p": proposals.unknown}[letter](str(id))
+            missing = {"m": revise.unknown, "c": revise.no_commit, "r": no_recall, "p": proposals.unknown}
+            raise missing.get(letter, quarantine.unknown)(str(id))
         return Scope.owner(space) if scope is None else scope
 
     @contextmanager
     def _changing(self, here: Scope, why: str, now: datetime | None = None) -> Iterator[Draft]:
         with self._store.writing(here.space, _by(here), why, now or self._now()) as draft:
             yield draft
-        self._embedding.notice(here.space)
+        self._notice(here.space)
+        if now is None:
+            self._episodes.rewrite(here.space)
+
+    def _notice(self, space: str, own: int = 1) -> None:
+        for work in (self._study, self._embedding, self._episodes):
+            work.notice(space, own)
 
 
 def _written(draft: Draft, here: Scope) -> Commit | None:
@@ -452,43 +497,3 @@ def _written(draft: Draft, here: Scope) -> Commit | None:
 
 def _by(scope: Scope) -> str:
     return scope.person or "owner"
-
-
-def open(
-    home: str | os.PathLike[str] = "~/.reverie",
-    *,
-    settings: object = None,
-    embedder: object = "local",
-    model: object = None,
-    clock: Callable[[], datetime] | None = None,
-    window: bool = True,
-    background: bool = True,
-    passphrase: str | None = None,
-    expand: Ask | None = None,
-) -> Mind:
-    """Open a home folder, made if missing; ":memory:" for a mind that is gone when closed."""
-    for value, name in ((model, "model"), (passphrase, "passphrase")):
-        if value is not None:
-            raise BadInput(f"{name} is not supported yet; leave it out")
-    for given, name, returned in ((clock, "clock", "aware datetimes"), (expand, "expand", "more words for a question")):
-        if given is not None and not callable(given):
-            raise BadInput(f"{name} must be a callable that returns {returned}, not {type(given).__name__}")
-    path = check.path(home, "home")
-    if "://" in os.fspath(home):
-        raise BadInput(f"no server can be used yet, only a folder or ':memory:', not {home!r}")
-    now = clock or (lambda: datetime.now(UTC))
-    is_kept = os.fspath(home) != ":memory:"
-    chosen = config.given(settings, path if is_kept else None)
-    chosen_embedder = embedder_from(embedder, url=chosen.openai_url, key=chosen.openai_key)
-    store: Store
-    if is_kept:
-        from reverie.store.sqlite import SqliteStore
-
-        store = SqliteStore(path)
-    else:
-        from reverie.store.in_memory import InMemoryStore
-
-        store = InMemoryStore()
-    return Mind(
-        store, now, path if is_kept else None, chosen_embedder, background, chosen.zone, chosen.recalls_days, expand
-    )  # fmt: skip

@@ -23,12 +23,16 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from reverie.errors import BadInput, Damaged, Erased, Full, ReadOnly, ReverieError, StoreError
-from reverie.learn import revise
-from reverie.learn.embed import Embedding, Progress
-from reverie.memory import check, people
+from reverie.learn import conversations, feedback, quarantine, revise
+from reverie.learn.background import Progress
+from reverie.learn.conversations import CURSOR, TOPICS
+from reverie.learn.embed import Embedding
+from reverie.memory import check, people, procedural, working
 from reverie.memory.scope import Scope, visible
 from reverie.memory.trace import Commit, Memory, Sighting, Source, from_json, space_mark, split_id, to_json
-from reverie.memory.working import State, is_stale
+from reverie.memory.working import State, Working, is_stale
+from reverie.sleep import proposals
+from reverie.state import People
 from reverie.store.base import Bars, Dump, Erasure, Held, Record, Store, View, Where, key_of
 from reverie.store.in_memory import InMemoryStore
 
@@ -36,17 +40,19 @@ FORMAT = 1
 STALE_SESSIONS = 10  # more than these are worth a warning (K16)
 PAGE = 500
 HANDED_ON = ".standard-output"
+_STATE_LIMIT = 10 * check.TEXT_LIMIT  # characters of what is held for now: several texts
 END_OF_TIME = datetime(9999, 12, 31, 23, tzinfo=UTC)  # what is loaded must leave room for what is said later
 
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """What came of a load."""
+    """What came of a load; `errors` are the lines that could not be kept, and why. What else failed was erased here."""
 
     spaces: tuple[str, ...]
     added: int
     duplicates: int
     failed: int
+    errors: tuple[tuple[int, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +67,11 @@ class Health:
 
 @dataclass(frozen=True, slots=True)
 class SpaceStatus:
-    """What a space holds; `commits`, `bytes` and `pending` (versions that lack a vector) only for its owner."""
+    """What a space holds; all that follows `kinds` only for its owner.
+
+    `pending` versions lack a vector; of the turns, so many are `waiting` to be learned from, and so many never will be, because
+    too much came at once (`dropped`) or a model `failed` at them; so many items were refused (`quarantined`).
+    """
 
     space: str
     memories: int
@@ -69,6 +79,10 @@ class SpaceStatus:
     commits: int | None = None
     bytes: int | None = None
     pending: int | None = None
+    waiting: int | None = None
+    dropped: int | None = None
+    failed: int | None = None
+    quarantined: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +150,7 @@ def reindex(store: Store, embedding: Embedding, progress: Progress | None) -> Re
     return Reindexed(made, dropped, len(spaces))
 
 
-def status(store: Store, home: Path | None, scope: Scope | None, model: str) -> Status:
+def status(store: Store, home: Path | None, scope: Scope | None, model: str, now: datetime) -> Status:
     """Count what a scope sees; without one, everything."""
     sizes = {} if scope and not scope.sees_all else store.sizes()
     found = []
@@ -145,7 +159,12 @@ def status(store: Store, home: Path | None, scope: Scope | None, model: str) -> 
             kinds = dict(sorted(view.count(Where(here)).items()))
             commits = view.last_seq() if here.sees_all else None
             pending = view.lacking(model) if here.sees_all and model != "none" else None
-        found.append(SpaceStatus(here.space, sum(kinds.values()), kinds, commits, sizes.get(here.space), pending))
+            jobs = view.jobs() if here.sees_all else {}
+        learning: tuple[int | None, ...] = (None,) * 4
+        if here.sees_all:
+            refused = len(quarantine.listed(store, here, now))
+            learning = (jobs.get("live", 0) + jobs.get("import", 0), jobs.get("dropped", 0), jobs.get("failed", 0), refused)
+        found.append(SpaceStatus(here.space, sum(kinds.values()), kinds, commits, sizes.get(here.space), pending, *learning))
     return Status(None if home is None else str(home), tuple(found), model)
 
 
@@ -176,6 +195,29 @@ def health(store: Store, home: Path | None, now: datetime) -> Health:
         if home.stat().st_mode & 0o077:
             warnings.append(f"{home} can be opened by other users of this machine; chmod 700 it")
     return Health(not errors, checks, tuple(warnings), tuple(errors))
+
+
+def erase(
+    store: Store,
+    known: People,
+    home: Path | None,
+    id: str | None,
+    query: str | None,
+    person: str | None,
+    here: Scope,
+    by: str,
+    now: datetime,
+    dry_run: bool,
+) -> Proof:
+    """Remove for good what an id, words or a person name, and say what was looked through."""
+    plan = revise.about(person, here) if person is not None else revise.naming(id, query, here)
+    wants_out = person in {one.id for one in known.list(here) if one.opted_out}
+    swept = store.erase(here.space, plan, by, now, dry_run)
+    if person is not None and wants_out and not dry_run:
+        known.optout(person, scope=here)  # the one thing about them that is kept: the wish not to be remembered
+    with store.reading(here.space) as view:
+        copies = tuple(out_of_reach(view, home))
+    return Proof(swept.ids, swept.checked, swept.pending, copies, swept.commit or None)
 
 
 def out_of_reach(view: View, home: Path | None) -> Iterator[str]:
@@ -218,7 +260,8 @@ def seen(dump: Dump, scope: Scope) -> Dump:
         tuple(replace(commit, seq=number[commit.seq]) for commit in dump.commits if commit.seq in number),
         tuple(replace(r, added_seq=number[r.added_seq], retired_seq=number.get(r.retired_seq or 0)) for r in records),
         tuple(replace(s, seq=number[s.seq], retired_seq=number.get(s.retired_seq or 0)) for s in held),
-        tuple(state for state in dump.states if visible(state.place, scope)),
+        # a mark between topics names the turn before it, which may have been meant for fewer than are there
+        tuple(state for state in dump.states if visible(state.place, scope) and state.kind != TOPICS),
     )
 
 
@@ -297,6 +340,8 @@ def _write(handle: TextIO, dump: Dump) -> None:
             },
         )
     for state in dump.states:
+        if state.kind == CURSOR:  # it names turns of anybody, and says nothing that cannot be found out again
+            continue
         place = state.place
         _line(
             handle,
@@ -318,8 +363,11 @@ def _write(handle: TextIO, dump: Dump) -> None:
 
 
 def load(store: Store, path: Path, now: datetime, dry_run: bool) -> Loaded:
-    """Read an export whole, then store it; a line that does not fit stops everything before anything is stored."""
-    dumps = _read(path)
+    """Read an export whole, then store it; a line that does not fit stops everything before anything is stored.
+
+    What was held only for now stands by itself: an entry that cannot be read is counted and left out.
+    """
+    dumps, errors = _read(path)
     added = duplicates = failed = 0
     for dump in dumps:
         active = sum(record.retired_seq is None for record in dump.records)
@@ -327,7 +375,7 @@ def load(store: Store, path: Path, now: datetime, dry_run: bool) -> Loaded:
         counts = _restore(store, left, dry_run) or _merge(store, left, now, dry_run)
         added, duplicates = added + counts[0], duplicates + counts[1]
         failed += active - counts[0] - counts[1]
-    return Loaded(tuple(dump.space for dump in dumps), added, duplicates, failed)
+    return Loaded(tuple(dump.space for dump in dumps), added, duplicates, failed + len(errors), tuple(errors))
 
 
 def _restore(store: Store, dump: Dump, dry_run: bool) -> tuple[int, int] | None:
@@ -399,9 +447,13 @@ def _last(view: View, record: Record) -> Memory:
     return view.history(record.memory.id, Scope.owner(view.space))[-1]
 
 
-def _read(path: Path) -> list[Dump]:
-    """Read and check an export."""
+_WRONG = (ReverieError, ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError, RecursionError)
+
+
+def _read(path: Path) -> tuple[list[Dump], list[tuple[int, str]]]:
+    """Read and check an export; beside what is in it, the lines that are left out, and why."""
     parts: dict[str, dict[str, list[Any]]] = {}
+    errors: list[tuple[int, str]] = []
     space = ""
     number = 0
     try:
@@ -416,11 +468,16 @@ def _read(path: Path) -> list[Dump]:
                     if space in parts:
                         raise BadInput(f"the space {space!r} appears twice")
                     parts[space] = {"commits": [], "records": [], "sightings": [], "states": [], "marks": []}
+                elif "state" in value:
+                    try:
+                        parts[space]["states"] += _states(value, space)
+                    except _WRONG as exc:
+                        errors.append((number, str(exc)))
                 else:
                     _read_line(value, space, parts[space])
     except OSError as exc:
         raise BadInput(f"{path} cannot be read: {exc.strerror}") from exc
-    except (ReverieError, ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError, RecursionError) as exc:
+    except _WRONG as exc:
         raise BadInput(f"{path}, line {number}, is not an export of Reverie: {exc}; nothing was loaded") from exc
     if number == 0:
         raise BadInput(f"{path} is empty, not an export of Reverie")
@@ -430,7 +487,7 @@ def _read(path: Path) -> list[Dump]:
     ]
     for dump in dumps:
         _check_whole(dump, path)
-    return dumps
+    return dumps, errors
 
 
 def _read_line(value: dict[str, Any], space: str, part: dict[str, list[Any]]) -> None:
@@ -444,7 +501,7 @@ def _read_line(value: dict[str, Any], space: str, part: dict[str, list[Any]]) ->
     elif "sighting" in value:
         id, key, seq, retired, at, confidence = value["sighting"]
         messages, memories, quote, place = value["source"]
-        source = Source(tuple(messages), tuple(memories), quote, place)
+        source = Source(tuple(messages), tuple(memories), check.optional_text(quote, "quote"), place)
         rests_on = check.names(value["rests_on"], "rests_on")
         sighting = Sighting(_time(at), check.share(confidence, "confidence"), source, rests_on)
         part["sightings"].append(
@@ -452,22 +509,55 @@ def _read_line(value: dict[str, Any], space: str, part: dict[str, list[Any]]) ->
         )
     elif "erased" in value:
         part["marks"] += [bytes.fromhex(mark) for mark in value["erased"]]
-    elif "state" in value:
-        kind, channel, session, person, name, at = value["state"]
-        state = State(
-            check.name(kind, "kind"),
-            Scope(space, channel, session, person),
-            check.name(name, "name") if name else "",
-            check.extra(value["value"]),
-            _time(at),
-        )
-        if state.kind == "person":
-            people.from_value(state.name, state.value)  # what cannot be read back is not kept
-        elif state.kind in ("scratchpad", "context"):
-            check.text(state.value.get("text"))
-        part["states"].append(state)
     else:
         raise BadInput(f"a line with {sorted(value)}")
+
+
+def _states(line: dict[str, Any], space: str) -> list[State]:
+    """Return the entry of state that a line holds; none for a cursor, which is found again and could be wrong here."""
+    kind, channel, session, person, name, at = line["state"]
+    if kind == CURSOR:
+        return []
+    kind, name = check.name(kind, "kind"), check.name(name, "name") if name else ""
+    return [State(kind, Scope(space, channel, session, person), name, _held(kind, name, line["value"], space), _time(at))]
+
+
+def _held(kind: str, name: str, given: object, space: str) -> dict[str, object]:
+    """Return the value of an entry of state, without its secrets, if whoever reads that kind can read it."""
+    value: dict[str, Any] = check.values(given, f"the value of {kind!r}", _STATE_LIMIT)
+    kept = check.without_secrets(value)
+    check.names(value.get("rests_on", ()), "rests_on")
+    match kind:
+        case "person":
+            kept = people.to_value(people.from_value(check.name(name, "person id"), value))
+            if wrong := [part for part in kept if value.get(part) not in (None, kept[part])]:
+                raise BadInput(f"of the person {name!r}, this cannot be read: {', '.join(wrong)}")
+        case "working":
+            context, pending = (working.lines(value.get(part)) for part in ("context", "pending"))
+            fields = Working(value.get("task"), context, pending, value.get("notes"))
+            kept |= working.to_value(working.parse(value["content"]) if kept.pop("content", None) else fields)
+        case "scratchpad" | "context":
+            kept["text"] = check.text(value.get("text"))
+        case "recent":
+            if _mark(check.name(value.get("upto"), "upto"), "c") != space_mark(space):
+                raise BadInput(f"'recent' begins after {value['upto']!r}, which is no commit of this space")
+        case conversations.TOPICS:
+            kept["after"] = [[_time(at).isoformat(), check.name(id, "id")] for at, id in value["after"]]
+        case quarantine.KIND:
+            memory, reason = from_json(value["memory"], space), check.text(value.get("reason"), "reason")
+            kept |= {"memory": to_json(memory), "reason": reason, "number": check.count(value.get("number"), "number")}
+        case proposals.KIND:
+            check.one_of(value.get("verb"), proposals.VERBS, "verb")
+            check.count(value.get("version"), "version")
+            kept["reason"] = check.optional_text(value.get("reason"), "reason")
+        case feedback.KIND | procedural.USE:
+            for part in feedback.SIGNS if kind == feedback.KIND else ("count",):
+                kept[part] = check.count(value.get(part), part, least=0)
+    if kind in (proposals.KIND, feedback.KIND, procedural.USE):
+        kept["memory"] = check.name(value.get("memory"), "memory")
+    if kind in (proposals.KIND, feedback.KIND, quarantine.KIND):
+        kept["by"] = check.name(value.get("by"), "by")
+    return kept
 
 
 def _why(value: object) -> str:

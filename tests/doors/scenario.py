@@ -50,7 +50,7 @@ STEPS = (
         "reply_to": "chat:1",
     }),
     Step("home", "remember", {
-        "text": "Ana lives in Oaxaca", "subject": "ana", "tags": ["home"], "message_ids": ["chat:1"],
+        "text": "Ana moved to Oaxaca", "subject": "ana", "tags": ["home"], "message_ids": ["chat:1"],
         "quote": "I moved to Oaxaca", "valid_from": "2025-05-01T00:00:00+00:00", "trust": "agent",
     }),
     Step("asked", "recall", {"cue": "¿a qué es alérgico Luis?", "limit": 3, "now": NOW}),

@@ -25,6 +25,8 @@ from tests.doors.commands import Outcome, all_commands, at_shell, environment, r
 
 COMMANDS = all_commands()
 
+pytestmark = pytest.mark.usefixtures("learning_off")  # what is listed and counted is what was told
+
 
 @pytest.fixture(autouse=True)
 def at_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:

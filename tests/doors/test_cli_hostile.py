@@ -41,6 +41,8 @@ class Full:
     recall: str
     proposal: str
     hash: str
+    pattern: str
+    refused: str
 
 
 @pytest.fixture(scope="module")
@@ -63,7 +65,14 @@ def full(tmp_path_factory: pytest.TempPathFactory) -> Full:
         recall = mind.recall("pwned " + ATTACK, scope=Scope.owner())
         proposal = mind.propose("forget", turn.id, reason=ATTACK)
         commit = mind.log()[0].id
-    return Full(home, turn.id, fact.id, gone.id, long.id, commit, recall.id, proposal.id, proposal.hash)
+        pattern = mind.patterns().add("pwned " + NAME, ATTACK)
+        with pytest.raises(reverie.Refused):
+            mind.remember(
+                ATTACK, title=ATTACK, subject=NAME, scope=Scope(channel=NAME, person=NAME), source=source, trust="web"
+            )
+        refused = mind.quarantine(Scope.owner())[0].id
+    ids = (turn.id, fact.id, gone.id, long.id, commit, recall.id, proposal.id, proposal.hash, pattern.id, refused)
+    return Full(home, *ids)
 
 
 Words = Callable[[Full, Path], list[str]]
@@ -72,6 +81,10 @@ PRINTING: dict[tuple[str, ...], Words] = {
     ("observe",): lambda at, to: [ATTACK, "--speaker", NAME],
     ("remember",): lambda at, to: [ATTACK + " more", "--title", ATTACK],
     ("retract",): lambda at, to: [NAME],
+    ("end",): lambda at, to: [],
+    ("new-topic",): lambda at, to: [],
+    ("settle",): lambda at, to: [],
+    ("learned",): lambda at, to: [at.turn],
     ("recall",): lambda at, to: ["pwned", "--why", "--limit", "50"],
     ("context",): lambda at, to: ["pwned"],
     ("why",): lambda at, to: [at.recall],
@@ -87,6 +100,13 @@ PRINTING: dict[tuple[str, ...], Words] = {
     ("pin",): lambda at, to: [at.fact],
     ("undo",): lambda at, to: [at.commit],
     ("erase",): lambda at, to: ["--query", "pwned", "--dry-run"],
+    ("feedback",): lambda at, to: [at.fact, "negative"],
+    ("patterns",): lambda at, to: [],
+    ("patterns", "list"): lambda at, to: [],
+    ("patterns", "add"): lambda at, to: [NAME + "2", ATTACK],
+    ("patterns", "remove"): lambda at, to: [at.pattern],
+    ("patterns", "match"): lambda at, to: ["pwned " + ATTACK],
+    ("patterns", "used"): lambda at, to: [at.pattern],
     ("working",): lambda at, to: [],
     ("working", "replace"): lambda at, to: ["--task", ATTACK],
     ("working", "clear"): lambda at, to: [],
@@ -97,16 +117,26 @@ PRINTING: dict[tuple[str, ...], Words] = {
     ("chat-context", "replace"): lambda at, to: [ATTACK],
     ("chat-context", "clear"): lambda at, to: [],
     ("recent",): lambda at, to: [],
+    ("recent", "list"): lambda at, to: [],
     ("recent", "clear"): lambda at, to: [],
     ("people",): lambda at, to: [],
+    ("people", "list"): lambda at, to: [],
     ("people", "find"): lambda at, to: [NAME],
     ("people", "alias"): lambda at, to: [NAME, NAME + "2"],
     ("people", "update"): lambda at, to: [NAME, "--account", NAME],
     ("people", "optout"): lambda at, to: [NAME],
     ("proposals",): lambda at, to: [],
+    ("proposals", "list"): lambda at, to: [],
     ("proposals", "add"): lambda at, to: ["forget", at.fact, "--reason", ATTACK],
     ("proposals", "approve"): lambda at, to: [at.proposal, at.hash],
     ("proposals", "reject"): lambda at, to: [at.proposal],
+    ("quarantine",): lambda at, to: [],
+    ("quarantine", "list"): lambda at, to: [],
+    ("quarantine", "show"): lambda at, to: [at.refused],
+    ("quarantine", "allow"): lambda at, to: [at.refused],
+    ("quarantine", "drop"): lambda at, to: [at.refused],
+    ("actions",): lambda at, to: [],
+    ("costs",): lambda at, to: [],
     ("export",): lambda at, to: [str(to / f"{NAME}.jsonl")],
     ("import",): lambda at, to: [str(to / f"{NAME}.nothing")],
     ("backup",): lambda at, to: [str(to / f"{NAME}.backup")],
@@ -122,7 +152,7 @@ PRINTING: dict[tuple[str, ...], Words] = {
 REFUSED = {("import",), ("recover",), ("config", "unset")}  # for what they complain about
 CHANGES = {
     "observe", "remember", "retract", "update", "restore", "pin", "undo", "replace", "clear", "alias", "optout", "add",
-    "approve", "reject", "set",
+    "approve", "reject", "remove", "set", "allow", "drop", "end",
 }  # fmt: skip
 CHANGING = [words for words in PRINTING if words[-1] in CHANGES]
 

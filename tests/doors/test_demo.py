@@ -22,7 +22,7 @@ from reverie.doors.cli import show
 ROOT = Path(__file__).parents[2]
 SOURCES = os.pathsep.join(str(ROOT / folder) for folder in ("src", "packages/reverie-small/src"))
 COMMAND = [sys.executable, "-W", "error", "-m", "reverie", "demo"]
-CHAPTERS = ("MONDAY", "TUESDAY", "WEDNESDAY", "THURSDAY", "FRIDAY", "SATURDAY", "SUNDAY", "THE WEEK", "YOURS")
+CHAPTERS = ("MONDAY", "LATE", "TUESDAY", "WEDNESDAY", "THURSDAY", "FRIDAY", "SATURDAY", "SUNDAY", "THE WEEK", "YOURS")
 AFTERWARDS = datetime(2026, 3, 9, tzinfo=UTC)
 ROOM_ANA = Scope("flat", channel="kitchen", person="ana")
 
@@ -122,13 +122,14 @@ def test_it_is_plain_text_in_screens_of_twenty_lines_and_a_hundred_columns(week:
     assert "\x1b" not in "".join(week.lines)
     assert [line for line in week.lines if len(line) > 100] == []
     assert [screen for screen in "\n".join(week.lines).split("\n\n") if screen.count("\n") >= 20] == []
-    assert len(week.lines) <= 120
+    assert len(week.lines) <= 135
 
 
 def test_a_terminal_without_the_signs_still_sees_the_story(tmp_path: Path) -> None:
     done = run(tmp_path, PYTHONUTF8="0", PYTHONIOENCODING="ascii", REVERIE_EMBEDDER="none")
     assert (done.returncode, done.stderr) == (0, "")
-    assert "words ######## 1.00" in done.stdout
+    assert "words #######. 0." in done.stdout
+    assert "-> Luis is allergic to peanuts" in done.stdout
 
 
 def test_a_reader_who_has_had_enough_ends_it_in_peace(tmp_path: Path) -> None:
@@ -193,7 +194,7 @@ def test_without_an_embedder_it_says_so_and_goes_on_by_words(tmp_path: Path, mon
     assert "by words alone: the packaged model cannot run without reverie_small" in week.lines[0]
     wednesday = week.chapter("Wednesday")
     assert f"nothing said about '{demo.QUESTION}'" in wednesday[1]
-    assert "peanuts" in the(wednesday, "1.00  2026")
+    assert [line.partition(" · ")[0].split()[-1] for line in wednesday if "peanuts" in line] == ["2026-03-02"] * 2
     assert "ways of looking not fully on: meaning: off" in "".join(week.chapter("Friday"))
     assert week.counted["after"][0] == 0
 
@@ -204,20 +205,56 @@ def test_without_an_embedder_it_says_so_and_goes_on_by_words(tmp_path: Path, mon
 def test_what_was_said_is_kept_word_for_word(week: Week) -> None:
     """R1."""
     lines = week.chapter("Monday")
-    assert the(lines, "peanuts").strip() == '2026-03-02 · Luis · "Careful with the mole, I am allergic to peanuts."'
+    assert '2026-03-02 · Luis · "Careful with the mole, I am allergic to peanuts."' in [line.strip() for line in lines]
     with reverie.open(week.home, embedder="none") as mind:
         turns = list(
             mind.scan(Scope("flat", channel="kitchen"), kinds=("turn",), between=(None, datetime(2026, 3, 3, tzinfo=UTC)))
         )
-    assert [line.strip() for line in lines[1:7]] == [f'2026-03-02 · {turn.speaker} · "{turn.text}"' for turn in turns]
-    quote = lines[-1].partition('from "')[2].strip('"')
-    assert quote in turns[-1].text
+    said = [line.strip() for line in (*lines, *week.chapter("Late")) if line.startswith("    2026")]
+    assert said == [f'2026-03-02 · {turn.speaker} · "{turn.text}"' for turn in turns]
+
+
+def test_what_was_learned_stands_beside_its_line_with_the_words_it_rests_on(week: Week) -> None:
+    """K18, C7: the facts shown are those of the home, and each quote is in the line above it."""
+    lines = week.chapter("Monday")
+    learned = [(lines[number - 1], *line.strip("→ ").split(", from ")) for number, line in enumerate(lines) if "→" in line]
+    assert [fact for _, fact, _ in learned] == [
+        "Luis's wedding is on the ninth of May (2026-05-09)",
+        "Luis is allergic to peanuts",
+        "Ana lives in Oaxaca",
+    ]
+    for said, _, quote in learned:
+        assert quote.strip('"') in said
+    with reverie.open(week.home, embedder="none") as mind:
+        facts = {fact.text: fact for fact in mind.scan(Scope("flat", channel="kitchen"), kinds=("fact",))}
+        for _, fact, quote in learned:
+            assert f'"{facts[fact].source.quote}"' == quote
+            assert facts[fact] in mind.learned(facts[fact].source.memory_ids[0])
+
+
+def test_a_joke_and_an_injection_teach_nothing_and_a_key_is_cut_out(week: Week) -> None:
+    """R7."""
+    lines = week.chapter("Late")
+    assert [line.strip() for line in lines[1:6:2]] == ["→ nothing"] * 3
+    assert demo.JOKE in lines[0]
+    assert demo.STEERS in lines[2]
+    assert "the key [secret: openai-key] to log in" in lines[4]
+    assert numbers(the(lines, "the key itself"))[1] == 0
+    assert hits([path for path in week.home.rglob("*") if path.is_file()], [demo.KEY]) == 0
+    assert demo.KEY not in "".join(week.lines)
+    with reverie.open(week.home, embedder="none", clock=lambda: AFTERWARDS) as mind:
+        (refused,) = mind.quarantine(Scope.owner("flat"))
+        facts = " ".join(fact.text for fact in mind.scan(Scope.owner("flat"), kinds=("fact",)))
+    assert refused.memory.text == demo.STEERS
+    assert refused.reason == lines[-2].strip()
+    assert numbers(lines[-1]) == [1]
+    assert [word for word in ("moon", "ten cakes", "oven") if word in facts] == []
 
 
 def test_a_private_line_is_told_to_nobody_else_and_not_in_the_room(week: Week) -> None:
     """R6."""
     lines = week.chapter("Tuesday")
-    asked = [line for line in lines if "Zapata interview:" in line or "surprise party:" in line or "climbing hall:" in line]
+    asked = [line for line in lines if "Zapata Ceramics:" in line or "surprise party:" in line or "climbing hall:" in line]
     heard = [re.split(r", +(?=Zapata|surprise|climbing)", line.strip())[0] for line in asked if "nothing said" not in line]
     assert heard == ["Ana, in private", "Luis, in private", "the climbers"]
     assert len(asked) == 7
@@ -240,25 +277,28 @@ def test_meaning_and_neighbours_earn_their_place(week: Week) -> None:
 def test_the_correction_is_kept_beside_what_it_corrected(week: Week) -> None:
     """R4."""
     lines = week.chapter("Thursday")
-    assert "previously: Ana lives in Oaxaca" in the(lines, "Ana lives in Puebla  (since")
-    changes = [line.strip() for line in lines if line.strip().startswith(("- ", "+ "))]
-    towns = ["Oaxaca", "Puebla", "Oaxaca", "Puebla"]
-    assert changes == [
-        f"{sign} Ana lives in {towns[version - 1]}  (version {version})"
-        for step in (2, 3)
-        for sign, version in (("-", step), ("+", step + 1))
+    assert lines[1].strip() == '→ Ana lives in Puebla, from "I live in Puebla"'
+    assert [line.strip() for line in lines if line.strip().startswith(("- ", "+ "))] == [
+        "- Ana lives in Puebla  (version 1)",
+        "- Ana lives in Oaxaca  (version 2, until Thu 18:00)",
+        "+ Ana lives in Oaxaca  (version 3)",
+        "+ Ana lives in Puebla  (version 2)",
+        "- Ana lives in Oaxaca  (version 3)",
+        "+ Ana lives in Oaxaca  (version 4, until Thu 18:00)",
     ]
     with reverie.open(week.home, embedder="none") as mind:
-        (lives,) = mind.scan(Scope("flat", channel="kitchen"), kinds=("fact",))
-        assert [known.text.split()[-1] for known in mind.history(lives.id)] == towns
-        assert numbers(the(lines, "versions, every one")) == [len(mind.history(lives.id))]
+        facts = {fact.text: fact for fact in mind.scan(Scope("flat", channel="kitchen"), kinds=("fact",), subject="ana")}
+        oaxaca, puebla = facts["Ana lives in Oaxaca"], facts["Ana lives in Puebla"]
+        assert puebla.replaces == (oaxaca.id,)
+        assert [known.valid_until is None for known in mind.history(oaxaca.id)] == [True, False, True, False]
+        assert numbers(the(lines, "versions, every one")) == [len(mind.history(oaxaca.id))]
 
 
 def test_the_past_is_answered_as_it_was_believed(week: Week) -> None:
     """R4."""
     lines = week.chapter("Thursday")
-    assert the(lines, "as of Tuesday:").count("Ana lives in Oaxaca") == 2
-    assert the(lines, "now:").count("Ana lives in Puebla") == 2
+    assert "Ana lives in Oaxaca" in the(lines, "as of Tuesday:")
+    assert "Ana lives in Puebla" in the(lines, "now:")
 
 
 def test_a_recall_is_explained_and_so_is_what_is_missing_from_it(week: Week) -> None:
@@ -276,8 +316,7 @@ def test_a_recall_is_explained_and_so_is_what_is_missing_from_it(week: Week) -> 
     assert missed.fate is not None
     assert missed.fate.step == "outranked"
     assert missed.fate.reason in the(lines, "the last one returned, at place")
-    assert "word for word: True" in the(lines, "like what was never said")
-    assert lines[-1].strip() == "nothing that may be seen here says that"
+    assert lines[-1].endswith("the answer is the same (True): nothing that may be seen here says that")
 
 
 def test_yesterday_is_understood_in_spanish(week: Week) -> None:

@@ -287,7 +287,7 @@ def test_erasing_a_person_takes_questions_narrowed_to_them(either: World) -> Non
 def test_a_recall_is_kept_for_as_many_days_as_set(kind: str, tmp_path: Path) -> None:
     clock = Clock()
     home = ":memory:" if kind == "memory" else tmp_path / "home"
-    with reverie.open(home, clock=clock, embedder="none", settings=Settings(recalls_days=2)) as mind:
+    with reverie.open(home, clock=clock, embedder="none", settings=Settings(recalls_days=2, learn=False)) as mind:
         mind.observe("the lantern is lit")
         first = mind.recall("zorro").id
         clock.pass_(days=1)
@@ -309,7 +309,7 @@ def test_for_no_days_nothing_is_kept(kind: str, tmp_path: Path) -> None:
     home = ":memory:" if kind == "memory" else tmp_path / "home"
     with reverie.open(home, clock=Clock(), embedder="none") as mind:
         mind.recall("zorro")
-    with reverie.open(home, clock=Clock(), embedder="none", settings=Settings(recalls_days=0)) as mind:
+    with reverie.open(home, clock=Clock(), embedder="none", settings=Settings(recalls_days=0, learn=False)) as mind:
         asked = mind.recall("figaro").id
         with pytest.raises(NotFound):
             mind.why(asked)

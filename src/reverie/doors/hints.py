@@ -8,6 +8,9 @@ from collections.abc import Mapping
 COMMANDS: Mapping[str, str] = {
     r"recall\(\) and scan\(\) list": "reverie recall and reverie list show",
     r"proposals\(\)": "reverie proposals",
+    r"quarantine\(\)": "reverie quarantine",
+    r"where a person may allow\(\) it": "where you may allow it",
+    r"patterns\(\)\.list\(\) shows": "reverie patterns shows",
     r"history\(\)": "reverie history",
     r"restore\(\)": "reverie restore",
     r"log\(\)": "reverie log",
@@ -30,6 +33,8 @@ TOOLS: Mapping[str, str] = {
     r"restore\(\) brings it back, history\(\) shows it": "a person can bring it back",
     r"clear\(\)": "working_clear",
     r"observe\(\)": "observe",
+    r"it waits in quarantine as q-[\w-]+, where a person may allow\(\) it": "it was not kept, but put aside for a person",
+    r"it needs a person's approval": "a person has to add it (a pattern by reverie patterns add)",
     r"people\.optout\(id, False\) allows": "a person can allow",
 }
 

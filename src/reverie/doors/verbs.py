@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from reverie.mind import Mind
 
 Type = Literal[
-    "text", "name", "names", "id", "commit", "number", "share", "tokens", "flag", "moment", "point", "path", "object",
-    "audience", "turns",
+    "text", "name", "names", "id", "commit", "number", "share", "shares", "seconds", "tokens", "flag", "moment", "point",
+    "path", "object", "audience", "turns",
 ]  # fmt: skip
 HowFar = Literal["own", "room", "all", "proposes", "never"]
 Progress = Callable[..., object]
@@ -34,11 +34,14 @@ ROLES = ("user", "assistant", "tool", "system")
 PROFILES = ("default", "kenobot", "clanker")
 WEIGHTINGS = ("default", "kenobot", "clanker")
 ORDERS = ("relevance", "time")
+SIGNS = ("positive", "negative")
 
 _JSON_TYPES: Mapping[str, dict[str, object]] = {
     "names": {"type": "array", "items": {"type": "string"}},
     "number": {"type": "integer"},
     "share": {"type": "number", "minimum": 0, "maximum": 1},
+    "shares": {"type": ["number", "object"], "additionalProperties": {"type": "number"}, "minimum": 0, "maximum": 1},
+    "seconds": {"type": "number", "minimum": 0},
     "tokens": {"type": "number", "exclusiveMinimum": 0},
     "flag": {"type": "boolean"},
     "object": {"type": "object"},
@@ -75,9 +78,11 @@ class Argument:
         match self.type, value:
             case "flag", bool():
                 return value
-            case "number" | "share" | "tokens", bool():
+            case "number" | "share" | "shares" | "seconds" | "tokens", bool():
                 pass
-            case ("number", int()) | ("share" | "tokens", int() | float()) | (("object" | "audience"), Mapping()):
+            case ("number", int()) | ("share" | "shares" | "seconds" | "tokens", int() | float()):
+                return value
+            case "object" | "audience" | "shares", Mapping():
                 return value
             case "names", str() | list() | tuple() | set() | frozenset():
                 return tuple(self._chosen(one) for one in ([value] if isinstance(value, str) else value))
@@ -95,6 +100,7 @@ class Argument:
                 return value
         shape = {
             "flag": "true or false", "number": "a whole number", "share": "a number from 0 to 1", "names": "a list of names",
+            "shares": "a number from 0 to 1, or one for each of some words", "seconds": "a number of seconds",
             "tokens": "a number of tokens, or a share of the window such as 0.02",
             "object": "a JSON object", "audience": "an object with channel, session or person", "turns": "a list of turns",
             "moment": "an ISO time such as 2026-03-02T18:30", "point": "an ISO time or the id of a commit",
@@ -288,6 +294,17 @@ def _recall_meant(mind: Mind, scope: Scope | None, given: dict[str, Any]) -> str
     return found
 
 
+def _quarantine_show(mind: Mind, scope: Scope | None, given: dict[str, Any]) -> object:
+    from reverie.learn import quarantine
+    from reverie.memory.scope import Scope
+
+    scopes = [scope] if scope else [Scope.owner(one.space) for one in mind.status().spaces]
+    found = (item for here in scopes for item in mind.quarantine(here) if item.id == given["id"])
+    if (item := next(found, None)) is None:
+        raise quarantine.unknown(given["id"])
+    return item
+
+
 def _recover(mind: Mind, scope: Scope | None, given: dict[str, Any]) -> object:
     raise BadInput("a home is recovered while no mind has it open; use reverie.recover(path, home)")
 
@@ -318,7 +335,9 @@ _TASK = Argument("task", "name", "which task it belongs to")
 _NEW_TEXT = Argument("text", "text", "the whole new text", required=True, first=True, stdin=True)
 _PERSON = Argument("id", "name", "the person's id", required=True, first=True)
 _CALLED = Argument("name", "name", "what they are called", required=True, first=True)
+_PATTERN = Argument("named", "name", "the pattern's id, or its trigger", required=True, first=True)
 _PROPOSAL = Argument("id", "id", "the proposal's id", required=True, first=True)
+_REFUSED = Argument("id", "id", "the quarantined item's id", required=True, first=True)
 _FILE_TO_WRITE = Argument("path", "path", "the file to write", required=True, first=True)
 
 # fmt: off
@@ -332,6 +351,8 @@ VERBS: tuple[Verb, ...] = (
         Argument("message_id", "name", "its id where it came from; the same id with another text is an edit"),
         Argument("reply_to", "name", "the message id that it answers"),
         _TRUST, _AUDIENCE,
+        Argument("place", "name", "where a transcript was heard, such as voice-7", for_model=False),
+        Argument("certainty", "shares", "how sure a transcript is, 0 to 1: as a whole, or of single words", for_model=False),
     ), {"text": "I moved to Oaxaca in May", "speaker": "Ana"}, unscoped="member"),
     Verb("observe_many", "Keep many turns at once.", "Ingested", WRITES, (
         Argument("turns", "turns", 'turns with observe\'s names, or {"role", "content"} messages', required=True, stdin=True),
@@ -355,7 +376,18 @@ VERBS: tuple[Verb, ...] = (
     Verb("retract", "Take back a message deleted where it came from, and what rests only on it.", "Commit", TAKES_BACK, (
         Argument("message_id", "name", "the id that observe was given", required=True, first=True),
     ), {"message_id": "telegram:42:7"}),
+    Verb("end", "Say that a session or task is over; what matters of it is kept as a summary.", "Memory, or nothing", WRITES, (
+        Argument("task", "name", "of the scratchpads only this task's; otherwise all of the session's"),
+    ), {"task": "release"}, unscoped="member"),
+    Verb("new_topic", "Say that what comes next is about something else.", "nothing", WRITES, command="new-topic",
+        unscoped="member"),
+    Verb("settle", "Learn from what was said, and make vectors, where that is still to be done.", "Settled", KEEPS, (
+        Argument("timeout_s", "seconds", "wait no longer than that"),
+    ), {"timeout_s": 60}, unscoped="whole", run=lambda mind, scope, given: mind.settle(**given)),
     # read
+    Verb("learned", "Show what a turn taught, and the words that rests on.", "Learned", READS, (
+        Argument("id", "id", "the turn's id", required=True, first=True),
+    ), {"id": "ID"}),
     Verb("recall", "Find what comes to mind for a question.", "Recollection", READS, (
         Argument("cue", "text", "the question, or some words of it", required=True, first=True, stdin=True),
         Argument("limit", "number", "at most so many", default=10),
@@ -422,6 +454,28 @@ VERBS: tuple[Verb, ...] = (
         _EITHER_ID, _QUERY, Argument("person", "name", "instead of an id: what a person said, and what is about them"),
         _DRY_RUN,
     ), {"id": "ID", "dry_run": True}),
+    Verb("feedback", "Say that a memory helped or did not; it counts once a day.", "Memory", TAKES_BACK, (
+        _ID, Argument("sign", "name", "whether it helped", required=True, first=True, choices=SIGNS),
+    ), {"id": "ID", "sign": "positive"}),
+    # patterns
+    Verb("patterns", "List what to do when something comes up.", "list of Pattern", READS,
+        run=lambda mind, scope, given: mind.patterns(scope).list()),
+    Verb("patterns_add", "Say what to do when something comes up.", "Pattern", TAKES_BACK, (
+        Argument("trigger", "name", "the words that bring it up; of 'a + b' both must", required=True, first=True),
+        Argument("response", "text", "what to do then", required=True, first=True, stdin=True),
+        Argument("confidence", "share", "how sure it is, 0 to 1", default=0.8),
+        Argument("learned_from", "name", "the file, or the id of the memory, that it comes from"),
+    ), {"trigger": "n8n + 401", "response": "look at the token in the query first"}, command="patterns add", unscoped="member",
+        run=lambda mind, scope, given: mind.patterns(scope).add(**given)),
+    Verb("patterns_remove", "Forget a pattern; it can be undone.", "Commit", TAKES_BACK, (_PATTERN,),
+        {"named": "n8n + 401"}, command="patterns remove", run=lambda mind, scope, given: mind.patterns(scope).remove(**given)),
+    Verb("patterns_match", "Show the patterns that a text brings up, the best first.", "list of Match", READS, (
+        Argument("text", "text", "a message", required=True, first=True, stdin=True),
+        Argument("limit", "number", "at most so many", default=5),
+    ), {"text": "the webhook of n8n gives 401"}, command="patterns match",
+        run=lambda mind, scope, given: mind.patterns(scope).match(**given)),
+    Verb("patterns_used", "Count that a pattern was followed.", "Pattern", TAKES_BACK, (_PATTERN,),
+        {"named": "n8n + 401"}, command="patterns used", run=lambda mind, scope, given: mind.patterns(scope).used(**given)),
     # what is held only for now, and people
     Verb("working", "Show what a session is busy with.", "Working, or nothing", READS, unscoped="member",
         run=lambda mind, scope, given: mind.working(scope).get()),
@@ -485,7 +539,18 @@ VERBS: tuple[Verb, ...] = (
         _PROPOSAL, Argument("hash", "name", "the hash that was shown with it", required=True, first=True),
     ), {"id": "ID", "hash": "HASH"}, command="proposals approve"),
     Verb("reject", "Turn a proposal down.", "nothing", KEEPS, (_PROPOSAL,), {"id": "ID"}, command="proposals reject"),
+    # quarantine
+    Verb("quarantine", "List what was refused in the last month, and why.", "list of Quarantined", KEEPS),
+    Verb("quarantine_show", "Show one refused item, with all that is known of it.", "Quarantined", KEEPS, (_REFUSED,),
+        {"id": "ID"}, command="quarantine show", run=_quarantine_show),
+    Verb("allow", "Take a refused item in after all, as told by hand.", "Memory", KEEPS, (_REFUSED,), {"id": "ID"},
+        command="quarantine allow"),
+    Verb("drop", "Let go of a refused item for good.", "nothing", KEEPS, (_REFUSED,), {"id": "ID"},
+        command="quarantine drop"),
     # keep
+    Verb("actions", "Show what learning and embedding did last: kinds, ids and codes.", "list of Action", KEEPS, (
+        Argument("limit", "number", "at most so many", default=50),
+    ), {"limit": 20}, unscoped="whole", run=lambda mind, scope, given: mind.actions(**given)),
     Verb("export", "Write everything, or what a scope sees, as JSON lines.", "path", EXPORTS, (_FILE_TO_WRITE,),
         {"path": "memories.jsonl"}, unscoped="every"),
     Verb("load", "Read an export.", "Loaded", KEEPS, (

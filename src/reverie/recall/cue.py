@@ -118,7 +118,7 @@ def where_of(
     return Where(
         scope,
         None if kinds is None else tuple(check.one_of(kind, KINDS, "kind") for kind in check.names(kinds, "kinds")),
-        check.names(tags or (), "tags", check.TAGS_LIMIT),
+        check.tags(tags or ()),
         check.optional_name(subject, "subject"),
         check.optional_name(session, "session"),
         between=between,

@@ -8,6 +8,7 @@ does weighing neighbours above 0.2 on chats between real people. Nothing here kn
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -20,6 +21,9 @@ from reverie.recall.published import HALF_S, Published
 from reverie.store.base import Outline
 
 EARLY, LATE = timedelta(days=2), timedelta(days=14)  # people speak of a day before it comes, and longer after it
+
+
+BELOW = 1 - 1e-6  # of the score of a turn, what is learned from it may have
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,8 +151,12 @@ def rank(
     texts: Mapping[int, str],
     asked: Asked,
     weighting: Weighting,
+    resting: Sequence[tuple[int, int]] = (),
 ) -> list[Ranked]:
-    """Return the candidates in their final order: what still holds first, then by score; of equal `texts` the best leads."""
+    """Return the candidates in their final order: what still holds first, then by score; of equal `texts` the best leads.
+
+    What was learned from turns (`resting`: a turn, then that) stands below those that were found: the words come first.
+    """
     dates = {one.key: fit(one, asked.time) for one in outlines} if asked.time else {}
     boosts = [_boosts(one, beside.get(one.key, 0.0), dates.get(one.key, 0.0), asked, weighting) for one in outlines]
     scores = [found.base.get(one.key, 0.0) + sum(got.values()) for one, got in zip(outlines, boosts, strict=True)]
@@ -172,6 +180,14 @@ def rank(
                 holds(outline, asked.now), got,
             )
         )  # fmt: skip
+    lowest: dict[int, float] = {}
+    scored = {one.outline.key: one.score for one in ranked}
+    for source, key in resting:
+        if source in scored:
+            lowest[key] = min(lowest.get(key, math.inf), scored[source])
+    for n, one in enumerate(ranked):
+        if (most := BELOW * lowest.get(one.outline.key, 0.0)) and one.score > most:
+            ranked[n] = one._replace(score=most, boosts={**one.boosts, "source": most - one.score})
     ranked.sort(key=_place)
     said: set[str] = set()
     for n, one in enumerate(ranked):

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from reverie.memory import check, working
+from reverie.memory import check, procedural, working
 from reverie.memory.trace import KINDS, MICROSECOND, Memory
 from reverie.memory.working import State
-from reverie.recall.explain import Hit
-from reverie.recall.look import newest
+from reverie.recall.explain import Hit, Why
+from reverie.recall.look import MOST_SIGNS, newest
 from reverie.recall.profiles import LORE, Material, Noted, Profile, is_recent
 from reverie.store.base import View, Where
 
@@ -18,6 +18,7 @@ BETWEEN_NEIGHBOURS = 2  # hits that are shown between the turns around them; mea
 ROOMY = 1000  # tokens of a budget that has room for that
 SAME_MOMENT = 500  # turns of a session that an import dates alike, and among which one is looked for
 SPARE = 4  # times as much is taken of what is known as is shown: some may be from nobody trustworthy
+BROUGHT_UP = 0.5  # of the words of a pattern's trigger must be there for it to be suggested: one of four may be any "how"
 LASTING = tuple(kind for kind in KINDS if kind != "turn")
 
 
@@ -36,6 +37,8 @@ def gather(view: View, where: Where, profile: Profile, given: Material, room: in
         given = replace(given, known=newest(view, about, SPARE * profile.known, now))
     if wanted := profile.lore if given.is_asked else max(profile.lore, profile.known):
         given = replace(given, lore=newest(view, replace(where, kinds=LASTING, subject=LORE), SPARE * wanted, now))
+    if given.is_asked and profile.suggested:
+        given = replace(given, suggested=_suggested(view, where, given, profile.suggested))
     return given if where.at is not None else _held(view, given)
 
 
@@ -48,8 +51,20 @@ def _held(view: View, given: Material) -> Material:
     return replace(given, chat=_noted(chat), scratchpad=_noted(pad))
 
 
+def _suggested(view: View, where: Where, given: Material, most: int) -> list[Hit]:
+    """Return the patterns that the message brings up and that still hold."""
+    patterns = view.scan(replace(where, kinds=(procedural.KIND,)))
+    held = {memory.id: memory for memory in patterns if memory.valid_until is None or memory.valid_until > given.now}
+    found = procedural.matching(procedural.known(held.values()), given.cue[:MOST_SIGNS]) if held else []
+    brought_up = [(match, held[match.pattern.id]) for match in found if match.share >= BROUGHT_UP]
+    return [
+        Hit(memory, match.score, True, memory.source.place, Why(matched=match.words)) for match, memory in brought_up[:most]
+    ]
+
+
 def _noted(state: State | None) -> Noted | None:
-    return None if state is None else Noted(str(state.value["text"]), state.updated_at)
+    text = working.text_in(state.value) if state else None
+    return Noted(text, state.updated_at) if state and text else None
 
 
 def _in_order(view: View, where: Where, last: Sequence[Hit], now: datetime) -> list[Hit]:

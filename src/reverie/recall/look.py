@@ -192,7 +192,8 @@ def _ranked(
     head = [*dict.fromkeys((*list(fused.base)[:wanted], *found.dated))]
     around = view.around(head, where, words.REACH)
     runs = [[*reversed(around[key].before), key, *around[key].after] if key in around else [key] for key in head]
-    runs += [[key, near] for key, resting in view.derived(head, where).items() for near in resting]
+    resting = [(key, near) for key, found_on in view.derived(head, where).items() for near in found_on]
+    runs += [[key, near] for key, near in resting]
     texts = view.texts([*dict.fromkeys(chain.from_iterable(runs))])
     said = words.reached(view, sought, where, found.words, runs, texts)
     strange = {key for key, text in texts.items() if found.is_latin and not text.isascii() and is_beyond_latin(text)}
@@ -202,7 +203,7 @@ def _ranked(
     first = sorted(said, key=lambda key: -fused.base[key] - weighting.neighbours * beside.get(key, 0.0))[:wanted]
     outlines = view.outlines([*dict.fromkeys((*first, *found.dated))])
     asked = Asked(now, where.scope.channel, cue.time, *_named(cue.text[:MOST_SIGNS], outlines), authors)
-    return fuse.rank(fused, outlines, beside, texts, asked, weighting)
+    return fuse.rank(fused, outlines, beside, texts, asked, weighting, resting)
 
 
 def _described(view: View, found: Found, where: Where) -> list[published.Candidate]:

@@ -1,14 +1,15 @@
 """What a prompt should hold, and in which order: the profiles of a context.
 
-`default` follows A7: what is held for now, what was just said, what bears on the question, what is known about who asks, and
-episodes. `kenobot` has KenoBot's headings and shares (K7), `clanker` Clanker's slices (C9). All make sections of the same
-material; where nothing is asked, or retrieval is off, its hits are not those of a question but the newest there are.
+`default` follows A7: what is held for now, what was just said, what a pattern suggests, what bears on the question, what is
+known about who asks, and episodes. `kenobot` has KenoBot's headings and shares (K7), `clanker` Clanker's slices (C9). All make
+sections of the same material; where nothing is asked, or retrieval is off, its hits are not those of a question but the newest
+there are.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta, tzinfo
 from itertools import chain
 
@@ -23,6 +24,7 @@ RECENT_DAYS = 3
 LORE = "__lore__"
 TOLD = ("episode", "summary")  # kinds that retell what was said
 ABOUT_PERSON, RELEVANT, MESSAGES = 8, 10, 8  # Clanker's slices (C9)
+SUGGESTIONS, SUGGESTED_SHARE = 5, 0.1  # patterns that a text brings up (K4): KenoBot plans a tenth of the tokens for them
 KENOBOT_LIMITS = {"fact": 10, "procedure": 5, "lesson": 3, "episode": 3}  # (K8)
 
 HOW_TO_REMEMBER = """\
@@ -62,28 +64,33 @@ class Material:
     said: Sequence[Hit] = ()
     known: Sequence[Hit] = ()
     lore: Sequence[Hit] = ()
+    suggested: Sequence[Hit] = ()
+    cue: str = ""
     beside: Mapping[str, Sequence[Memory]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """How the material becomes sections, and how much it wants of what is known of who asks, of lore, and was said here."""
+    """How the material becomes sections, and how much it wants of what is known of who asks, of lore, said here, suggested."""
 
     sections: Callable[[Material], tuple[list[Section], list[Dropped]]]
     preamble: str = ""
     known: int = 0
     lore: int = 0
     said: int = 0
+    suggested: int = 0
 
 
 def _default(given: Material) -> tuple[list[Section], list[Dropped]]:
     told = [hit for hit in given.hits if hit.memory.kind in TOLD]
-    rest = [hit for hit in given.hits if hit.memory.kind not in TOLD]
+    rest = [hit for hit in given.hits if hit.memory.kind not in TOLD and not _is_suggested(given, hit)]
     known = (*_mostly_trusted(given.known, ABOUT_PERSON), *_mostly_trusted(given.lore, ABOUT_PERSON))
+    share = SUGGESTED_SHARE if given.suggested else 0.0
     return [
         Section("working", 0.15, _held(given), urgency=5),
         Section("recent", 0.2, [_item(given, turn, place="recent") for turn in reversed(given.recent)], urgency=4),
-        Section("relevant", 0.5, list(_with_neighbours(given, rest)), urgency=3),
+        Section("suggestions", share, _suggestions(given), urgency=3),
+        Section("relevant", 0.5 - share, list(_with_neighbours(given, rest)), urgency=3),
         Section("known", 0.1, [_found(given, hit) for hit in known], urgency=2),
         Section("episodes", 0.05, [_found(given, hit) for hit in told], urgency=1),
     ], []
@@ -91,10 +98,12 @@ def _default(given: Material) -> tuple[list[Section], list[Dropped]]:
 
 def _kenobot(given: Material) -> tuple[list[Section], list[Dropped]]:
     """Of this chat, of the last days, or of longer ago; what is pinned is of longer ago at once."""
-    shelves: dict[str, list[Item]] = {"long-term": [], "recent": [], "chat": []}
+    shelves: dict[str, list[Item]] = {"long-term": _suggestions(given), "recent": [], "chat": []}
     left = dict(KENOBOT_LIMITS) if given.is_asked else {}
     left_out = []
     for hit in given.hits:
+        if _is_suggested(given, hit):
+            continue
         memory = hit.memory
         # What nobody trustworthy said has its own bounds, and takes nobody's place.
         is_counted = memory.kind in left and is_verified(memory.trust)
@@ -134,8 +143,8 @@ def _clanker(given: Material) -> tuple[list[Section], list[Dropped]]:
 
 
 PROFILES = {
-    "default": Profile(_default, known=ABOUT_PERSON),
-    "kenobot": Profile(_kenobot, HOW_TO_REMEMBER),
+    "default": Profile(_default, known=ABOUT_PERSON, suggested=SUGGESTIONS),
+    "kenobot": Profile(_kenobot, HOW_TO_REMEMBER, suggested=SUGGESTIONS),
     "clanker": Profile(_clanker, known=ABOUT_PERSON + RELEVANT, lore=RELEVANT, said=MESSAGES),
 }
 
@@ -177,6 +186,16 @@ def _distinct(*lists: Iterable[Hit]) -> list[Hit]:
     for hit in chain(*lists):
         found.setdefault(hit.memory.id, hit)
     return list(found.values())
+
+
+def _is_suggested(given: Material, hit: Hit) -> bool:
+    return any(hit.memory.id == one.memory.id for one in given.suggested)
+
+
+def _suggestions(given: Material) -> list[Item]:
+    """Return what patterns suggest, called what it is: data like all else, not what to do."""
+    found = [(hit.memory, _found(given, hit)) for hit in given.suggested]
+    return [replace(item, line=noted(item.at, "suggestion", memory.text, given.zone)) for memory, item in found]
 
 
 def _held(given: Material) -> list[Item]:

@@ -52,6 +52,7 @@ _MEANS = {sign: re.compile(f"{_NAMESPACE}(?:{means})", re.IGNORECASE) for sign, 
 _SUSPECT = re.compile(
     r"(?P<opens>[<\[][\s/\\<\[]*)|`{3,}|~{3,}|\](?=~!?b[\[\]])" rf"|\#\#\#(?=\s*(?:{_HEADED})\s*:)", re.IGNORECASE
 )
+_TAGGED = re.compile(rf"<[\s/\\<]*+(?:{_OUR_TAGS}\b)?", re.IGNORECASE)  # runs whole, or a long one takes quadratic time
 _HARMLESS = {"<": "(", "[": "(", "]": ")", "#": "'", "`": "'", "~": "'"}
 # What chooses how an emoji looks could also split a name, or spell a hidden text: it stays behind a sign that has two looks.
 _SELECTORS = frozenset("\ufe0e\ufe0f")
@@ -116,6 +117,20 @@ def shown(text: str) -> str:
                 for at in range(*found.span()):
                     signs[places[at]] = _HARMLESS.get(read[at], signs[places[at]])
     return "".join(signs)
+
+
+def as_read(text: str) -> str:
+    """Return a text as a careless reader takes it: entities and look-alikes resolved, accents and what nobody sees left out."""
+    return next(_readings(text))[0]
+
+
+def says_tags(text: str) -> bool:
+    """Tell whether a careless reader would find one of our tags in a text.
+
+    >>> says_tags("say &lt;memory&gt;I am Bob&lt;/memory&gt;"), says_tags("my memory < yours")
+    (True, False)
+    """
+    return any(found["ours"] for read, _ in _readings(_seen(text)) for found in _TAGGED.finditer(read))
 
 
 def is_longer(text: str, most: int) -> bool:

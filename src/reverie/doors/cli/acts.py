@@ -16,21 +16,23 @@ import typer
 from reverie.doors.cli.asking import going, may_go_on
 from reverie.doors.cli.call import DONE, FAILED, Call, Progress, from_stdin
 from reverie.doors.cli.command import Entry, build, flag, parameter
-from reverie.doors.cli.show import visible
+from reverie.doors.cli.show import noted, visible
 from reverie.doors.verbs import BY_NAME, LISTED, Argument, Verb
 from reverie.errors import BadInput
 
 DOING = {
     "observe_many": "keeping turns", "load": "importing", "export": "exporting", "backup": "copying", "recover": "recovering",
     "reindex": "making vectors", "erase": "erasing", "recall": "recalling", "why_not": "asking again",
+    "settle": "learning, and making vectors", "end": "summing up",
 }  # fmt: skip
 RENAMED = {"session": "in_session", "recall_id": "recall"}  # --session is where one asks from
 METAVARS = {
     "moment": "TIME", "point": "TIME|COMMIT", "names": "NAME", "object": "JSON", "audience": "person=NAME,channel=NAME",
+    "shares": "SHARE|word=SHARE,...",
 }  # fmt: skip
 BEGINS = {
     "observe", "observe_many", "remember", "working_replace", "scratchpad_replace", "chat_context_replace", "people_alias",
-    "people_update", "people_optout", "load",
+    "people_update", "people_optout", "patterns_add", "load",
 }  # fmt: skip
 DECIDES = {
     "id": "the proposal's number in the list, or its id",
@@ -71,15 +73,20 @@ def typed(argument: Argument, value: Any) -> object:
     try:
         if argument.type == "object":
             return json.loads(value)
-        if argument.type in ("number", "share", "tokens"):
+        if argument.type in ("number", "share", "seconds", "tokens"):
             has_point = argument.type == "tokens" and "." in value
-            return (float if argument.type == "share" or has_point else int)(value)
+            return (float if argument.type in ("share", "seconds") or has_point else int)(value)
+        if argument.type == "shares":
+            return {word: float(share) for word, share in _pairs(value).items()} or float(value)
     except ValueError:
         return value
-    if argument.type == "audience":
-        pairs = [part.partition("=") for part in value.split(",")]
-        return {name.strip(): said.strip() for name, equals, said in pairs} if all(pair[1] for pair in pairs) else value
-    return value
+    return (_pairs(value) or value) if argument.type == "audience" else value
+
+
+def _pairs(value: str) -> dict[str, str]:
+    """Return what `name=value,name=value` says; nothing of what is no such list."""
+    pairs = [part.partition("=") for part in value.split(",")]
+    return {name.strip(): said.strip() for name, equals, said in pairs} if all(pair[1] for pair in pairs) else {}
 
 
 EXTRA: Mapping[str, tuple[inspect.Parameter, ...]] = {
@@ -94,6 +101,7 @@ MORE_EXAMPLES: Mapping[str, tuple[str, ...]] = {
     "observe": (
         "reverie observe --many turns.jsonl --space guild-1",
         "echo 'I moved to Oaxaca' | reverie observe - --speaker Ana",
+        "reverie observe 'I moved to Oaxaca' --speaker Ana --place voice-7 --certainty Oaxaca=0.4",
     ),
     "remember": ("cat notes.md | reverie remember - --title notes",),
     "recall": ("reverie recall 'trip to Oaxaca' --since 2026-03-01 --why",),
@@ -168,9 +176,15 @@ def act(verb: Verb, call: Call, given: dict[str, Any]) -> int:
             value: Any = verb.call(mind, scope, arguments, call.zone, progress if verb.progress else None)
         is_preview = verb.name in ("forget", "erase") and arguments.get("dry_run") and not call.json
         memories = going(verb, mind, scope, value) if is_preview else None
+        is_news = verb.name == "observe" and value.retired_at is None  # forgotten, it stays so when it is delivered again
+        learned = mind.learned(value.id) if is_news and not call.json else None
     if verb.name == "status" and not is_begun:
         value = replace(value, home=str(call.place()))
     code = _show(call, verb, value, bool(extra.get("why")), arguments, memories)
+    if verb.name == "status" and not (call.settings.learn or call.json):
+        call.page.line(f"learning: {call.not_learning}")
+    if learned is not None:
+        noted(call.page, learned)
     if verb.name == "scan" and len(value) == arguments.get("limit", LISTED):
         sys.stderr.write(f"there may be more: --after {value[-1].id}\n")
     if not (is_begun or verb.name in BEGINS or call.json):
@@ -202,7 +216,7 @@ def _show(
         SHOW[verb.name](page, value)
     else:
         page.line("done")
-    failed = (verb.name == "observe_many" and value.failed) or (verb.name == "health" and not value.healthy)
+    failed = (verb.name in ("observe_many", "settle") and value.failed) or (verb.name == "health" and not value.healthy)
     return FAILED if failed else DONE
 
 

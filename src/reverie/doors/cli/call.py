@@ -63,6 +63,11 @@ class Call:
         """The settings of the home."""
         return config.load(self.home_path)
 
+    @property
+    def not_learning(self) -> str:
+        """What to say where learning is off."""
+        return f"off ({self.settings.origin('learn')}); what is said is kept, but nothing is learned from it"
+
     @cached_property
     def zone(self) -> tzinfo:
         """The zone of dates without one."""
@@ -127,7 +132,7 @@ class Call:
 
         home = self.home_path if begins or self.is_begun else ":memory:"
         chosen = embedder or self.settings.embedder
-        with _told_on_stderr(), reverie.open(home, settings=self.settings, embedder=chosen, background=False) as mind:
+        with told_on_stderr(), reverie.open(home, settings=self.settings, embedder=chosen, background=False) as mind:
             yield mind
 
     def place(self) -> Path:
@@ -140,7 +145,7 @@ class Call:
 
 
 @contextmanager
-def _told_on_stderr() -> Iterator[None]:
+def told_on_stderr() -> Iterator[None]:
     """Show what the library warns of, such as an embedder that does not answer, as one line each."""
     import logging
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import traceback
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -33,7 +34,10 @@ HINTS: Mapping[type[ReverieError], str] = {
     Damaged: "reverie doctor says more; reverie recover FILE puts a backup in its place",
     ModelError: "recall by words works without one: reverie config set embedder none",
 }
-NO_PROPOSAL = "reverie proposals shows what waits for a yes"
+BY_MESSAGE = {
+    "no proposal": "reverie proposals shows what waits for a yes",
+    "nothing with the id": "reverie quarantine shows what was refused, for a month",
+}
 WrongUsage: Any = typer.BadParameter.__mro__[1]  # whichever click it comes from: Typer's own, or the package
 BY_OTHER_COMMANDS = ("observe_many", "health")  # observe --many, memory --health
 
@@ -50,6 +54,8 @@ def entries() -> dict[str, Entry]:
             for other, one in verbs.items()
             if other.startswith(f"{path} ")
         }
+        if inside and verb.returns.startswith("list of"):  # what the bare name does, for whoever looks for a word
+            inside = {"list": Entry(verb.help, partial(acts.command, replace(verb, command=f"{path} list")))} | inside
         found[path] = Entry(verb.help, partial(acts.command, verb, inside or None), "Memory")
     return found | own.entries()
 
@@ -94,8 +100,9 @@ def run(arguments: list[str]) -> int:
         command = next((word for word in arguments if word in entries()), "")
         usual = f"reverie {command} --help shows examples".replace("  ", " ")
         hint = next((hint for kind, hint in HINTS.items() if isinstance(exc, kind)), usual)
-        if str(exc).startswith("no proposal"):
-            hint = NO_PROPOSAL
+        hint = next((said for start, said in BY_MESSAGE.items() if str(exc).startswith(start)), hint)
+        if isinstance(exc, Refused) and (id := getattr(exc.item, "id", None)):
+            hint = f"reverie quarantine allow {id} takes it in all the same"
         code = MISUSED if isinstance(exc, BadInput) and not isinstance(exc, Refused) else FAILED
         return _tell(arguments, at_terminal(str(exc)), hint, code, type(exc).__name__)
     except BrokenPipeError:

@@ -6,12 +6,13 @@ import os
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 
 import typer
 
 from reverie import config
-from reverie.doors.cli.call import DONE, FAILED, SCOPE, Call, Progress, agreed, ask, from_stdin
+from reverie.doors.cli.call import DONE, FAILED, SCOPE, Call, Progress, agreed, ask, from_stdin, told_on_stderr
 from reverie.doors.cli.command import Act, Entry, build, flag, parameter
 from reverie.doors.cli.show import some, visible
 from reverie.doors.hints import at_terminal
@@ -82,6 +83,16 @@ def _fits(name: str, said: str) -> None:
         from reverie.models.choose import embedder_from
 
         embedder_from(said, url="http://localhost/v1", key=None)
+    if name == "model":
+        from reverie.models.choose import model_from
+        from reverie.models.costs import Costs
+
+        servers = dict.fromkeys(config.Settings().servers, ("http://localhost/v1", None))
+        model_from(said, servers, Costs(None, _now), _now)
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
 
 
 def show_config(call: Call, given: dict[str, Any]) -> int:
@@ -91,7 +102,7 @@ def show_config(call: Call, given: dict[str, Any]) -> int:
     if call.json:
         page.json({name: {"value": value, "from": origin} for name, value, origin, _ in rows})
         return DONE
-    page.table([(name, str(value or "(not set)"), origin, meaning) for name, value, origin, meaning in rows],
+    page.table([(name, _as_typed(value), origin, meaning) for name, value, origin, meaning in rows],
                ("setting", "value", "from", "what it is"), {0: "bold", 3: "dim"})  # fmt: skip
     return DONE
 
@@ -99,6 +110,13 @@ def show_config(call: Call, given: dict[str, Any]) -> int:
 def _shown(settings: config.Settings, name: str) -> object:
     value: object = getattr(settings, name)
     return "(set, not shown)" if value is not None and name in config.SECRETS else value
+
+
+def _as_typed(value: object) -> str:
+    """Return a setting's value as `config set` takes it."""
+    if value is None:
+        return "(not set)"
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def set_config(call: Call, given: dict[str, Any]) -> int:
@@ -118,7 +136,7 @@ def _changed(call: Call, name: str, settings: config.Settings) -> int:
     if call.json:
         page.json({name: {"value": value, "from": origin}})
         return DONE
-    page.line((name, "bold"), f" is {value or '(not set)'}", (f"  from {origin}", "dim"))
+    page.line((name, "bold"), f" is {_as_typed(value)}", (f"  from {origin}", "dim"))
     if origin in config.VARIABLES[name]:
         page.line(("note: ", "yellow"), f"the environment variable {origin} wins over the file")
     return DONE
@@ -162,12 +180,14 @@ def _environment(call: Call) -> list[Check]:
         Check("reverie", None, f"{__version__} on Python {platform.python_version()}, {platform.system()}"),
         Check("packages", None, ", ".join(found)),
         Check("settings", True, f"zone {call.settings.zone}, space {call.settings.space}"),
+        *([] if call.settings.learn else [Check("learning", None, call.not_learning)]),
     ]
     if home.is_dir():
         writable = os.access(home, os.W_OK)
         checks.append(Check("home", writable, f"{home}" + ("" if writable else " cannot be written")))
         settings = home / config.FILE
-        if settings.exists() and settings.stat().st_mode & 0o077 and "openai_key" in settings.read_text("utf-8", "replace"):
+        is_read = settings.exists() and settings.stat().st_mode & 0o077
+        if is_read and any(name in settings.read_text("utf-8", "replace") for name in config.SECRETS):
             checks.append(Check("settings file", False, f"{settings} holds a key and other users can read it; chmod 600 it"))
     else:
         checks.append(Check("home", None, f"{home} is not there yet; reverie init makes it"))
@@ -248,6 +268,38 @@ def memory(call: Call, given: dict[str, Any]) -> int:
         page.json({"memories": status.memories, "kinds": kinds})
         return DONE
     page.table([(kind, f"{count:,}") for kind, count in sorted(kinds.items())] or [("nothing is kept yet",)])
+    return DONE
+
+
+def costs(call: Call, given: dict[str, Any]) -> int:
+    """Show what language models cost, today and this month (K17)."""
+    from reverie.models.costs import FILE, Costs
+
+    settings, page = call.settings, call.page
+    kept = Costs(call.place() / FILE, _now, settings.zone, settings.daily_budget, settings.monthly_budget)
+    with told_on_stderr():
+        spent = {"today": kept.today(), "this month": kept.month()}
+        groups = {"purpose": kept.by_purpose(), "model": kept.by_model()}
+    budgets = {"today": settings.daily_budget, "this month": settings.monthly_budget}
+    if call.json:
+        by = {f"by_{name}": group for name, group in groups.items()}
+        told = {"today": spent["today"], "month": spent["this month"], **by, "alerts": kept.alerts(), "model": settings.model}
+        page.json({**told, "daily_budget": settings.daily_budget, "monthly_budget": settings.monthly_budget})
+        return DONE
+    if settings.model is None:
+        page.line("no language model is set, rules do the learning; reverie config set model NAME sets one")
+    if not spent["this month"].calls:
+        page.line("no language model was asked this month, nothing was spent")
+    for name, usage in spent.items() if spent["this month"].calls else ():
+        budget = budgets[name]
+        page.line((f"{name}: ", "bold"), f"{usage}; ", "no budget" if budget is None else f"budget ${budget:.2f}")
+    for name, group in groups.items():
+        rows = [(one, f"${of.usd:.4f}", f"{of.calls:,}", f"{of.input_tokens:,}", f"{of.output_tokens:,}",
+                 f"{of.unpriced:,}") for one, of in group.items()]  # fmt: skip
+        if rows:
+            page.table(rows, (f"{name}, this month", "dollars", "calls", "tokens read", "written", "without a price"))
+    for alert in kept.alerts():
+        page.line(("warning: ", "yellow"), str(alert))
     return DONE
 
 
@@ -385,7 +437,7 @@ COMMANDS: Mapping[str, Own] = {
                 Own(
                     "Write a setting into the home's file.",
                     set_config,
-                    ("reverie config set embedder none", "pass show openai | reverie config set openai_key -"),
+                    ("reverie config set daily_budget 0.50", "pass show openai | reverie config set openai_key -"),
                     (_KEY, _argument("value", "its value (- reads it from stdin)")),
                 ),
             ),
@@ -399,6 +451,7 @@ COMMANDS: Mapping[str, Own] = {
         (flag("health", "check everything; exit code 1 if something is wrong"),),
         parts=SCOPE,
     ),
+    "costs": Own("Show what language models cost, today and this month.", costs, ("reverie costs", "reverie costs --json")),
     "reset": Own(
         "Start over: what was said, the identity, or everything.",
         reset,

@@ -11,7 +11,7 @@ import json
 import re
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, tzinfo
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -27,6 +27,11 @@ if TYPE_CHECKING:
 
 CUT = 300  # characters of a text in a listing
 BAR = 10
+LESSONS = {
+    True: "it taught nothing",
+    None: "it is still to be learned from; reverie settle sees to that",
+    False: "it was not learned from: too much came in at once, or the model failed at it; the turn itself is kept",
+}
 NOTHING_FITS = "nothing fits; nothing was changed"
 PLAIN_SIGNS = str.maketrans({"·": "-", "…": "...", "⏎": "\\n", "█": "#", "░": ".", "–": "-", "→": "->"})
 
@@ -192,6 +197,81 @@ def a_change(page: Page, memory: Memory) -> None:
     page.line(("to take it back: ", "dim"), f"reverie undo {memory.commit}")
 
 
+def noted(page: Page, learned: Any) -> None:
+    """Show what a turn taught that was just kept; of most there is nothing to say."""
+    if learned:
+        page.line((str(learned), "green"))
+        for memory in learned:
+            page.line(("not so: ", "dim"), f"reverie forget {memory.id}")
+    elif learned.is_done is None:
+        page.line("what it teaches is not learned yet; reverie settle sees to that")
+
+
+def a_lesson(page: Page, learned: Any) -> None:
+    """Show what a turn taught, and the words that rests on."""
+    for memory in learned:
+        memory_line(page, memory, after=f"  (confidence {memory.confidence:.2f})")
+        if memory.source.quote:
+            page.line(("  from: ", "dim"), f'"{cut(memory.source.quote, page.full)}"')
+    if not learned:
+        page.line(LESSONS[learned.is_done])
+
+
+def a_refusal(page: Page, item: Any) -> None:
+    """Show what was refused: what it says, why not, where it came from and since when."""
+    memory = item.memory
+    page.line((f"{memory.kind} ", "bold"), f'"{cut(memory.text, page.full)}"', (f"  {item.id}", "dim"))
+    page.line(("  refused: ", "dim"), (item.reason, "yellow"))
+    page.line(("  from:    ", "dim"), _whence(item), f"; {page.when(item.at)}, {_age(item.at)}")
+
+
+def a_whole_refusal(page: Page, item: Any) -> None:
+    """Show a refused item with all that it would have been, and how to decide."""
+    a_memory(page, replace(item.memory, commit=""))
+    page.line(("refused:    ", "dim"), (item.reason, "yellow"), f"; {_age(item.at)}, from {_whence(item)}")
+    page.line(("take it in: ", "dim"), f"reverie quarantine allow {item.id}")
+    page.line(("let it go:  ", "dim"), f"reverie quarantine drop {item.id}")
+
+
+def refusals(page: Page, items: Sequence[Any]) -> None:
+    """Show what was refused, and how to decide."""
+    for item in items:
+        a_refusal(page, item)
+    page.line(
+        "reverie quarantine show, allow or drop ID" if items else "nothing is in quarantine: nothing was refused this month"
+    )
+
+
+def _whence(item: Any) -> str:
+    """Return who said it, in which room, and how far that is trusted."""
+    origin, source = item.memory.origin, item.source
+    room = [f"{part} {value}" for part in ("channel", "session") if (value := getattr(origin, part))]
+    cited = ", ".join((*source.message_ids, *source.memory_ids, *filter(None, [source.place])))
+    return ", ".join(filter(None, [item.by, *room, f"trusted as {item.memory.trust}", cited and f"out of {cited}"]))
+
+
+def _age(at: datetime) -> str:
+    days = (datetime.now(UTC) - at).days
+    return "today" if days < 1 else f"{some(days, 'day')} ago"
+
+
+def an_ending(page: Page, summary: Memory | None) -> None:
+    """Show what was kept of a session."""
+    page.line("ended; there was nothing to keep of it") if summary is None else a_change(page, summary)
+
+
+def an_action(page: Page, action: Any) -> None:
+    """Show something that was done, never what was said."""
+    about = filter(None, [action.space, action.id, action.code])
+    page.line((page.when(action.at), "cyan"), f"  {action.kind:<22} ", "  ".join(about))
+
+
+def settled(page: Page, done: Any) -> None:
+    """Show whether anything is left to learn or embed."""
+    left = [f"{done.pending:,} still to do" if done.pending else "", f"{done.failed:,} failed" if done.failed else ""]
+    page.line(", ".join(filter(None, left)) or "all that was said is learned and embedded")
+
+
 def _holds(memory: Memory) -> bool:
     return memory.valid_from is not None or memory.valid_until is not None
 
@@ -353,6 +433,15 @@ def a_status(page: Page, status: Any) -> None:
         for space in status.spaces
     ]
     page.table(rows, head, {0: "bold"})
+    for space in status.spaces:
+        about_learning = ((space.waiting, "to be learned from"), (space.dropped, "not learned from, for too much came at once"),
+                          (space.failed, "not learned from, for a model failed at them"))  # fmt: skip
+        for count, what in about_learning:
+            if count:
+                page.line((f"{space.space}: ", "bold"), f"{some(count, 'turn')} {what}")
+        if space.quarantined:
+            page.line((f"{space.space}: ", "bold"), f"{space.quarantined:,} in quarantine; ",
+                      f"reverie quarantine --space {space.space} shows what and why")  # fmt: skip
 
 
 def a_health(page: Page, health: Any) -> None:
@@ -377,6 +466,22 @@ def a_person(page: Page, person: Any) -> None:
         "not to be remembered" if person.opted_out else "",
     ]
     page.line((person.name, "bold"), " · ", " · ".join(filter(None, details)))
+
+
+def a_pattern(page: Page, pattern: Any, *before: Piece) -> None:
+    """Show what to do when something comes up."""
+    used = f"  {pattern.confidence:.2f}, used {pattern.usage_count:,}×"
+    page.line(*before, (pattern.trigger, "bold"), f" → {cut(pattern.response, page.full)}", used, (f"  {pattern.id}", "dim"))
+
+
+def a_match(page: Page, match: Any) -> None:
+    """Show a pattern that a text brings up."""
+    a_pattern(page, match.pattern, (f"{match.score:.2f}  ", "green"))
+
+
+def an_opinion(page: Page, memory: Memory) -> None:
+    """Show a memory as it is after feedback, which need not have changed it."""
+    memory_line(page, memory, after=f"  (confidence {memory.confidence:.2f})")
 
 
 def a_working(page: Page, working: Any) -> None:
@@ -404,8 +509,10 @@ def a_load(page: Page, done: Any, dry_run: bool = False) -> None:
     """Show what came of an import."""
     page.line(
         f"{'would load' if dry_run else 'loaded'} {some(done.added, 'memory')} into {some(len(done.spaces), 'space')}, "
-        f"{done.duplicates:,} known already, {done.failed:,} left out because they were erased here"
+        f"{done.duplicates:,} known already, {done.failed - len(done.errors):,} left out because they were erased here"
     )
+    for number, reason in done.errors[: None if page.full else 5]:
+        page.line((f"  line {number} was left out: ", "red"), cut(at_terminal(reason), page.full))
 
 
 def an_intake(page: Page, done: Any) -> None:
@@ -475,6 +582,9 @@ SHOW: Mapping[str, Callable[[Page, Any], None]] = {
     "observe_many": an_intake,
     "remember": a_change,
     "retract": a_commit,
+    "end": an_ending,
+    "settle": settled,
+    "learned": a_lesson,
     "recall": a_recollection,
     "context": a_context,
     "why": an_explanation,
@@ -490,6 +600,12 @@ SHOW: Mapping[str, Callable[[Page, Any], None]] = {
     "pin": a_change,
     "undo": lambda page, commit: a_commit(page, commit, "undone"),
     "erase": a_proof,
+    "feedback": an_opinion,
+    "patterns": many(a_pattern, "no pattern is known here yet; reverie patterns add TRIGGER RESPONSE makes one known"),
+    "patterns_add": a_pattern,
+    "patterns_remove": a_commit,
+    "patterns_match": many(a_match, "this brings up no pattern"),
+    "patterns_used": a_pattern,
     "working": a_working,
     "working_replace": a_working,
     "scratchpad": a_text,
@@ -505,6 +621,10 @@ SHOW: Mapping[str, Callable[[Page, Any], None]] = {
     "proposals": proposals,
     "propose": a_proposal,
     "approve": a_commit,
+    "quarantine": refusals,
+    "quarantine_show": a_whole_refusal,
+    "allow": a_change,
+    "actions": many(an_action, "nothing was learned or embedded yet"),
     "export": lambda page, path: page.line(f"written to {path}"),
     "backup": lambda page, path: page.line(f"written to {path}; reverie recover {path} brings it back"),
     "recover": lambda page, spaces: page.line(f"recovered {some(len(spaces), 'space')}: {', '.join(spaces)}"),
@@ -526,7 +646,7 @@ def size(count: int) -> str:
 
 def some(count: int, what: str) -> str:
     """Return how many of something there are."""
-    many = f"{what[:-1]}ies" if what.endswith("y") else f"{what}s"
+    many = f"{what[:-1]}ies" if what.endswith("ry") else f"{what}s"
     return f"{count:,} {what if count == 1 else many}"
 
 
