@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from typing import Protocol
 
-from benchmarks import context, engine, recall, temporal
+from benchmarks import context, engine, guard, recall, temporal
 
 
 class Benchmark(Protocol):
@@ -22,7 +22,13 @@ class Benchmark(Protocol):
         """Measure, print, and return the exit code."""
 
 
-COMMANDS: dict[str, Benchmark] = {"context": context, "engine": engine, "recall": recall, "temporal": temporal}
+COMMANDS: dict[str, Benchmark] = {
+    "context": context,
+    "engine": engine,
+    "guard": guard,
+    "recall": recall,
+    "temporal": temporal,
+}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -20,7 +20,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import reverie
 from benchmarks import measure
 from benchmarks.baselines import Plain
 from benchmarks.measure import DataSet, Question
@@ -54,7 +53,7 @@ def run(options: argparse.Namespace) -> int:
     data = measure.read(options.data, options.limit)
     with measure.home_of(options) as home:
         embedder = measure.embedder_of(options, home)
-        with reverie.open(home, embedder=embedder or "none") as mind:
+        with measure.opened(home, embedder) as mind:
             kept = measure.keep(mind, data.turns)
             budgets, everything = _contexts(mind, data, embedder, options.budgets, options.profile)
             memories = mind.status().memories

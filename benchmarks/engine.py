@@ -14,14 +14,16 @@ What is measured, as --only names it, and the sets that come of it (each one JSO
   embedding    embedding: the packaged model through a mind that embeds in the background, vectors a second, beside the bare
                embedder on as many threads
                observe-meanwhile: observe while a backlog is being embedded, beside observe while nothing is
+  learning     learning: observe_many with learning by rules until all is learned, beside the same without; of sixteen
+               turns one tells something, as people do
   many-spaces  among-others: a small space alone, and among a thousand others that hold a million memories
                memory: peak memory of recalls in one large space, and over the thousand
 
 Ours and the floor take turns in the same run, so that whatever else the machine does hits both alike; figures are medians
 (and 95th percentiles). Targets are judged by the medians; beside them stand the time on the processor and, for recalls, the
 quiet median, of each question the fastest round: where these differ much from the medians the machine was busy, and the
-judgement says little. Only `hybrid` and `embedding` have an embedder; the other sets are about words. A missed target is said
-plainly but is not an error: the exit code is 0.
+judgement says little. Only `hybrid` and `embedding` have an embedder; the other sets are about words. Only `embedding` and
+`learning` learn. A missed target is said plainly but is not an error: the exit code is 0.
 """
 
 from __future__ import annotations
@@ -55,7 +57,8 @@ import apsw
 import numpy as np
 
 import reverie
-from benchmarks.texts import NAMES, Chatter, Line, Talk
+from benchmarks.texts import EVERYDAY_WORDS, NAMES, PLACES, STATEMENTS, Chatter, Line, Talk
+from reverie.config import Settings
 from reverie.memory.language import FTS_TOKENIZE, query, terms
 from reverie.models.local import Local
 from reverie.store.base import Vector, Where
@@ -99,6 +102,8 @@ IMPORT_AT_MOST = 3.0
 MCP_AT_MOST = 1.0  # `import mcp` brings its clients, which a server does without
 EMBEDDING_AT_LEAST = 0.8
 MEANWHILE_AT_MOST = 1.5
+LEARNING_AT_MOST = 4.0
+TELLS = 16  # one turn in so many
 
 Row = tuple[str | int | float | bytes | None, ...]
 Turn = dict[str, object]
@@ -120,9 +125,10 @@ class Plan:
     hybrid: tuple[int, ...] = (10_000, 20_000, 100_000)
     texts: int = 600
     blocks: int = 10
+    learned: int = 20_000
 
 
-QUICK = Plan((1_000, 10_000), (5_000,), 20, 20_000, 5_000, 60, 4, 150, 15, (10_000, 20_000), 200, 4)
+QUICK = Plan((1_000, 10_000), (5_000,), 20, 20_000, 5_000, 60, 4, 150, 15, (10_000, 20_000), 200, 4, 4_000)
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,8 +284,8 @@ def bare_match(question: str) -> str:
 
 
 def by_words(home: Path) -> reverie.Mind:
-    """Open a mind that looks by words alone."""
-    return reverie.open(home, embedder="none")
+    """Open a mind that looks by words alone and learns nothing."""
+    return reverie.open(home, embedder="none", settings=Settings(learn=False))
 
 
 def scope_of(space: str, speaker: str | None = None) -> reverie.Scope:
@@ -773,6 +779,62 @@ def _meanwhile(mind: reverie.Mind, chatter: Chatter, blocks: int) -> Result:
     return Result("observe-meanwhile", figures, (Target("observe p95, while embedding / at rest", ratio, MEANWHILE_AT_MOST),))
 
 
+def learning(plan: Plan) -> Iterator[Result]:
+    """What it takes to learn from what is said, beside only keeping it."""
+    chatter, chance = Chatter(11), random.Random(11)
+    ours, floor = Times(), Times()
+    with _folder() as folder:
+        learner = reverie.open(folder / "learner", embedder="none", settings=Settings(embedder="none"))
+        keeper = by_words(folder / "keeper")
+        for number in range(-1, max(1, plan.learned // BATCH)):
+            timed = (ours, floor) if number >= 0 else (Times(), Times())  # the first loads the rules
+            lines = [_telling(line, chance) if chance.random() < 1 / TELLS else line for line in chatter.lines(BATCH)]
+            turns = [turn for _, some in in_days(lines, number + 1) for turn in some]
+            keep = partial(keeper.observe_many, turns)
+            _rotate(number, (partial(_learn, learner, turns), timed[0]), (keep, timed[1]), processor=time.process_time)
+        kinds = dict(learner.status().spaces[0].kinds)
+        learner.close()
+        keeper.close()
+    ratio = sum(ours.clock_s) / sum(floor.clock_s)
+    figures = {
+        "turns": BATCH * len(ours.clock_s), "facts": kinds.get("fact", 0), "episodes": kinds.get("episode", 0),
+        "per_s": BATCH * len(ours.clock_s) / sum(ours.clock_s),
+        "without_per_s": BATCH * len(floor.clock_s) / sum(floor.clock_s),
+        "ratio": ratio, "cpu_ratio": sum(ours.cpu_s) / sum(floor.cpu_s),
+    }  # fmt: skip
+    yield Result("learning", figures, (Target("observe_many with rules / without learning", ratio, LEARNING_AT_MOST),))
+
+
+def _learn(mind: reverie.Mind, turns: list[Turn]) -> None:
+    mind.observe_many(turns)
+    mind.settle()
+
+
+def in_days(lines: Sequence[Line], number: int) -> Iterator[tuple[datetime, list[Turn]]]:
+    """Yield lines as chats of twenty turns, one a day, some minutes apart."""
+    scopes = {name: scope_of("one", name.lower()) for name in NAMES}
+    for place in range(0, len(lines), CHAT):
+        day = datetime(2024, 1, 1, 9, tzinfo=UTC) + timedelta(days=(number * len(lines) + place) // CHAT)
+        yield (
+            day,
+            [
+                {
+                    "text": line.text,
+                    "speaker": line.speaker,
+                    "at": day + timedelta(minutes=2 * minute),
+                    "scope": scopes[line.speaker],
+                }
+                for minute, line in enumerate(lines[place : place + CHAT])
+            ],
+        )
+
+
+def _telling(line: Line, chance: random.Random) -> Line:
+    return replace(
+        line, text=chance.choice(STATEMENTS).format(place=chance.choice(PLACES), thing=chance.choice(EVERYDAY_WORDS))
+    )
+
+
 def importing(plan: Plan) -> Iterator[Result]:
     """`import reverie` in a fresh Python, and a fresh MCP server."""
     ours, floor = Times(), Times()
@@ -834,6 +896,7 @@ SETS: dict[str, Callable[[Plan], Iterator[Result]]] = {
     "vectors": vectors,
     "hybrid": hybrid,
     "embedding": embedding,
+    "learning": learning,
     "many-spaces": many_spaces,
 }
 

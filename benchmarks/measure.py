@@ -17,13 +17,14 @@ import tempfile
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+import reverie
 from reverie import Mind, Scope, config
 from reverie.models.base import Embedder
 from reverie.models.choose import embedder_from
@@ -151,6 +152,11 @@ def home_of(options: argparse.Namespace) -> Iterator[Path]:
     """Lend the home to measure in, which is gone afterwards unless it was named."""
     with tempfile.TemporaryDirectory(prefix="reverie-bench-") as scratch:
         yield options.home.expanduser().resolve() if options.home else Path(scratch) / "home"
+
+
+def opened(home: Path, embedder: Embedder | None) -> Mind:
+    """Open a home to measure in. Nothing is learned there: what is measured is how well turns are found."""
+    return reverie.open(home, settings=replace(config.given(None, home), learn=False), embedder=embedder or "none")
 
 
 def embedder_of(options: argparse.Namespace, home: Path) -> Embedder | None:

@@ -29,7 +29,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-import reverie
 from benchmarks import measure
 from benchmarks.baselines import Plain
 from benchmarks.measure import DataSet, Question
@@ -101,7 +100,7 @@ def run(options: argparse.Namespace) -> int:
     with measure.home_of(options) as home:
         embedder = measure.embedder_of(options, home)
         remembering = Remembering(embedder) if options.hay and embedder else embedder
-        with reverie.open(home, embedder=remembering or "none") as mind:
+        with measure.opened(home, remembering) as mind:
             kept = measure.keep(mind, data.turns)
             answers = [_ask(mind, question) for question in data.questions]
             adversarial = [_ask(mind, question) for question in data.adversarial]
@@ -109,11 +108,11 @@ def run(options: argparse.Namespace) -> int:
             plain = _plain(mind, data, embedder, vectors) if options.baselines else {}
             memories = mind.status().memories
         disk = _disk(home, memories)
-        with reverie.open(home, embedder=remembering or "none") as mind:
+        with measure.opened(home, remembering) as mind:
             elsewhere = _elsewhere(mind, data)
         hay: dict[str, Any] = {}
         if options.hay:
-            with reverie.open(home.with_name(f"{home.name}-hay"), embedder=remembering or "none") as mind:
+            with measure.opened(home.with_name(f"{home.name}-hay"), remembering) as mind:
                 hay = _measured(_in_haystacks(mind, data))
     if options.rankings:
         lines = [answer.as_dict(elsewhere.get(answer.question.id)) for answer in (*answers, *adversarial)]

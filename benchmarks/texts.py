@@ -38,6 +38,12 @@ EVERYDAY_WORDS = _listed(
     " cleaned fixed broke planned decided tried hoped wanted needed loved liked think know see feel maybe really today"
     " tomorrow yesterday tonight always never often again already together outside"
 )
+STATEMENTS = (
+    "I moved to {place} last month.", "My sister lives in {place}, I see her twice a year.", "I'm allergic to {thing}.",
+    "Honestly, I love {thing}.", "I can't stand {thing} in the morning.", "We have a dog called {place}.",
+    "I work at the {thing} office in {place}.", "My birthday is on the ninth of May.", "I want to visit {place} next summer.",
+    "I usually go running before {thing}.",
+)  # fmt: skip
 OPENERS = (  # {} is a name
     "what did {} say about", "when did {} talk about the", "where is the", "who told us about", "do you remember the",
     "how much was the", "did {} ever find the", "which", "why was {} so", "what about",
