@@ -48,12 +48,12 @@ class Mind:
         background: bool = True, zone: str = "UTC", recalls_days: int = 30, expand: Ask | None = None,
         model: Model | None = None, learns: bool = True,
     ) -> None:  # fmt: skip
-        self._store, self._clock, self.home = store, clock, home
-        self.people = People(store, self._now, zone)
+        self._store, self._clock, self.home, self.people = store, clock, home, People(store, self._now, zone)
         self._actions = Actions(None if home is None else home / ACTIONS, self._now)
         self._embedding = Embedding(store, embedder, background, self._actions)
         self._episodes = Episodes(store, embedder, summariser(model), self._now, learns, background)
         self._study = Study(store, model, self.people.zone_of, self._now, self._actions, learns, background)
+        self._study.then = self._episodes.look
         self._asking = Asking(store, self._embedding, self.people, self._now, timedelta(days=recalls_days), expand)
 
     # write

@@ -48,6 +48,7 @@ class Background:
     """One task over all spaces of a store. What it consists of, `left` and `_step` say."""
 
     task = ""
+    then: Callable[[str], object] | None = None  # what follows in a space where nothing is left to do
 
     def __init__(self, store: Store, is_on: bool, background: bool = True) -> None:
         self._store, self._is_on, self._background = store, is_on, background
@@ -198,6 +199,8 @@ class Background:
                     self._waiting |= {space: self._waiting.pop(space)} if space in self._waiting else {}
             except Exception:  # whatever it is, it must not keep the others from being worked on
                 log.exception("%s failed in space %r, which is left alone until it is written again", self.task, space)
+            if is_done and space is not None and self.then is not None:
+                self.then(space)
             with self._wake:
                 if is_done and space is not None and self._waiting.get(space) == noticed:  # else it was written meanwhile
                     del self._waiting[space]

@@ -73,7 +73,12 @@ class Episodes(Background):
     def notice(self, space: str, own: int = 1) -> None:
         with self._counting:
             self._written[space] = self._written.get(space, 0) + own
-        if self._written[space] >= EVERY:
+        if not self._background:  # else when what was said is learned: `look` is called then
+            self.look(space)
+
+    def look(self, space: str) -> None:
+        """See to a space if it was written often enough."""
+        if self._written.get(space, 0) >= EVERY:
             super().notice(space)
 
     def rewrite(self, space: str) -> None:

@@ -91,10 +91,11 @@ def write_episodes(store: Store, space: str, embedder: Embedder | None, now: dat
                 _look(view, stream, what, embedder, now, plans, going, waiting)
             told = [(plan, _told_before(view, plan.said) if has_model else NOT_ASKED) for plan in plans]
             turns, last = conversations.count(view, seq), conversations.last_id(view)
+        made = [(plan, words, _episode(plan, words)) for plan, words in told]  # before anybody has to wait for it
         with store.writing(space, "reverie", "segmented", now) as draft:
             is_moved = draft.last_seq() != seq
             late = [plan for plan in plans if is_moved and not _is_still_so(draft, plan)]
-            written = [(plan, words, _write_plan(draft, plan, words)) for plan, words in told if plan not in late]
+            written = [(plan, words, _write(draft, one, plan.known)) for plan, words, one in made if plan not in late]
             for known in going:
                 if draft.get(known.memory.id, everything(space)) is not None:
                     draft.retire(known.memory.id)
@@ -123,7 +124,7 @@ def tell(store: Store, space: str, now: datetime, summarise: Summarise) -> int:
         if plan and plan.known and current and current.version != plan.known.memory.version:
             return 1  # it was written anew meanwhile, and waits again
         if plan and told.words and _is_still_so(draft, plan):
-            _write_plan(draft, plan, told)
+            _write(draft, _episode(plan, told), plan.known)
         if cursor is not None:
             seen = draft.last_seq() if cursor.value["seq"] == seq else cursor.value["seq"]
             left = [one for one in conversations.untold(draft) if one != id]
@@ -339,9 +340,9 @@ def _is_news(plan: Plan) -> bool:
     )
 
 
-def _write_plan(draft: Draft, plan: Plan, told: Told) -> Memory | None:
+def _episode(plan: Plan, told: Told) -> Memory:
     episode = episodic.episode(plan.said, plan.is_open, told.words)
-    return _write(draft, replace(episode, extra={**episode.extra, **told.mark}), plan.known)
+    return replace(episode, extra={**episode.extra, **told.mark})
 
 
 def _is_still_so(draft: Draft, plan: Plan) -> bool:

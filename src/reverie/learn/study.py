@@ -38,7 +38,7 @@ from reverie.recall.show import local, says_tags
 from reverie.store.base import Draft, Store, View, Where, key_of
 
 LEARNED = "learned"  # the reason of the commits that facts come in by
-BATCH = 256  # turns studied in one commit, by rules
+BATCH = 64  # turns studied in one commit, by rules
 LEAST = 4  # characters of a message that can teach anything (C4)
 LONGEST = 500  # characters of what a model writes down
 SAID_AGAIN = 8  # times a day that an author's repetition is kept, as further support
@@ -168,18 +168,20 @@ class Study(Background):
                 return 0
             told = _known_about(view, turns[0]) if self.model else []
             out = {author for author in set(map(author_of, turns)) if ingest.has_opted_out(view, author)}
-            names = {(turn.origin.person, turn.speaker): _called(view, turn) for turn in turns}
+            voices = {(turn.origin.person, turn.speaker): turn for turn in turns}
+            known_here = _people(view)
+            names = {voice: _called(turn, known_here) for voice, turn in voices.items()}
         zones = {person: self._zone_of(Scope(space, person=person)) for person in {turn.origin.person for turn in turns}}
         found = [
             _Found(turn, called, () if author_of(turn) in out else self._claims(called, zones[turn.origin.person], told))
             for turn in turns
-            for called in (replace(turn, speaker=names[turn.origin.person, turn.speaker]),)
+            for called in (_as(turn, names[turn.origin.person, turn.speaker]),)
         ]
         facts: list[Memory] = []
         teaching = [one for one in found if one.claims or one.turn.role == "assistant" or one.turn.version > 1]
         now = self._clock() if teaching else turns[-1].recorded_at  # else nothing is dated by it
         with self._store.writing(space, "reverie", LEARNED, now) as draft:
-            for turn in {(turn.origin.person, turn.speaker): turn for turn in turns}.values():
+            for turn in voices.values():
                 _meet(draft, turn)
             known = _Known(draft)
             for one in teaching:
@@ -288,17 +290,20 @@ def _subject(turn: Memory) -> str | None:
     return None if id == LORE else id  # which is nobody's name
 
 
-def _called(view: View, turn: Memory) -> str:
+def _as(turn: Memory, name: str) -> Memory:
+    return turn if turn.speaker == name else replace(turn, speaker=name)
+
+
+def _called(turn: Memory, known: Sequence[Person]) -> str:
     """Return what a fact may call the speaker: their name, unless it is no name at all or somebody else's; then their id."""
     name, id = turn.speaker or "user", turn.origin.person
     if len(name) > 40 or len(name.split()) > 4 or _NO_NAME.search(name):
         return id if id and not _NO_NAME.search(id) else "user"
-    return id if id and _is_anothers(view, name, id) else name
+    return id if id and any(person.id != id for person in people.matching(known, name)) else name
 
 
-def _is_anothers(view: View, name: str, id: str) -> bool:
-    known = [people.from_value(state.name, state.value) for state in view.states(everyone_in(view.space), "person")]
-    return any(person.id != id for person in people.matching(known, name))
+def _people(view: View) -> list[Person]:
+    return [people.from_value(state.name, state.value) for state in view.states(everyone_in(view.space), "person")]
 
 
 def _known_about(view: View, turn: Memory) -> list[str]:
@@ -315,12 +320,8 @@ def _meet(draft: Draft, turn: Memory) -> None:
     state = draft.state("person", everyone, id)
     person = people.from_value(id, state.value) if state else Person(id)
     assert name is not None
-    if (
-        _called(draft, turn) == name
-        and name not in {known.text for known in person.names}
-        and not person.opted_out
-        and _stands(draft, turn)
-    ):
+    is_new = name not in {known.text for known in person.names} and not person.opted_out
+    if is_new and _called(turn, _people(draft)) == name and _stands(draft, turn):
         names = sorted((*person.names, Name(name, turn.happened_at or draft.at)), key=lambda known: known.since)
         value = people.to_value(replace(person, names=tuple(names)))
         draft.put_state([State("person", everyone, id, value, draft.at)])
