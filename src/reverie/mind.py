@@ -20,7 +20,7 @@ from reverie.errors import BadInput, Refused
 from reverie.learn import feedback, ingest, quarantine, revise, segment
 from reverie.learn.actions import FILE as ACTIONS
 from reverie.learn.actions import Action, Actions
-from reverie.learn.background import Settled
+from reverie.learn.background import Settled, settle_all
 from reverie.learn.embed import Embedding
 from reverie.learn.episodes import EVERY, Episodes, summariser
 from reverie.learn.quarantine import Quarantined
@@ -145,7 +145,7 @@ class Mind:
     def settle(self, timeout_s: float | None = None) -> Settled:
         """Wait until what was observed is learned and embedded."""
         limit = None if timeout_s is None else check.seconds(timeout_s, "timeout_s")
-        return self._study.settle(limit) + self._episodes.settle(limit) + self._embedding.settle(limit)
+        return settle_all((self._study, self._episodes, self._embedding), limit)
 
     def end(self, scope: Scope | None = None, task: str | None = None) -> Memory | None:
         """Say that a session or task is over: what matters of it is kept as a summary, which is returned if there is any."""

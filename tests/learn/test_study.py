@@ -11,7 +11,7 @@ import pytest
 import reverie
 from reverie import BudgetExceeded, Memory, Mind, ModelError, NotFound, Scope
 from reverie.config import Settings
-from reverie.learn import ingest
+from reverie.learn import background, ingest
 from reverie.learn.background import Settled
 from reverie.learn.study import KEEP, KEEP_LORE
 from reverie.models.costs import Costs
@@ -772,3 +772,21 @@ def test_an_attachment_is_found_by_its_caption_and_teaches_nothing(home: str) ->
             assert [hit.memory.id for hit in mind.recall(cue, scope=ANA).hits] == [turn.id]
         assert facts(mind) == []
         assert mind.recall("heron", scope=LUIS).hits == ()
+
+
+def test_the_time_given_to_settle_is_shared_by_all_that_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    at = [100.0]
+    monkeypatch.setattr("reverie.learn.background.time.monotonic", lambda: at[0])
+    given: list[float | None] = []
+
+    class Slow(background.Background):
+        def settle(self, timeout_s: float | None) -> Settled:
+            given.append(timeout_s)
+            at[0] += 4.0
+            return Settled(1, 0)
+
+    with opened() as mind:
+        works = [Slow(mind._store, is_on=False) for _ in range(3)]
+        assert background.settle_all(works, 6.0) == Settled(3, 0)
+        assert background.settle_all(works, None) == Settled(3, 0)
+    assert given == [6.0, 2.0, 0.0, None, None, None]

@@ -22,7 +22,7 @@ from reverie.learn.guard import judge
 from reverie.learn.quarantine import Quarantined
 from reverie.memory import check
 from reverie.memory.language import fold
-from reverie.memory.scope import Scope, asked_in, chosen_audience, everyone_in, meet, visible
+from reverie.memory.scope import Scope, asked_in, chosen_audience, everyone_in, meet, narrowed, visible
 from reverie.memory.trace import (
     DEFAULT_CONFIDENCE,
     KINDS,
@@ -389,8 +389,7 @@ def _let_in(told: Memory, sources: list[Memory]) -> tuple[Memory, str | None]:
         return told, verdict.reason
     room = told.origin.channel
     if told.trust == "other" and room is not None:
-        heard = meet((told.audience, Scope(told.audience.space, channel=room)))
-        return replace(told, audience=heard or told.audience), None
+        return replace(told, audience=narrowed(told.audience, channel=room)), None
     if told.trust != "agent" or any(_bears_out(source, told) for source in sources):
         return told, None
     if room is not None:

@@ -29,7 +29,7 @@ from reverie.learn.tags import strip_tags, titled
 from reverie.memory import check, people, working
 from reverie.memory.language import fold, language_of, said_words, words_of
 from reverie.memory.people import Name, Person
-from reverie.memory.scope import Scope, everyone_in, meet, visible, within
+from reverie.memory.scope import Scope, everyone_in, narrowed, visible, within
 from reverie.memory.semantic import LORE, Claim, taken_back
 from reverie.memory.trace import DEFAULT_CONFIDENCE, MICROSECOND, TRUST, Memory, Source, less_trusted
 from reverie.memory.working import State
@@ -342,7 +342,7 @@ def _fact_of(turn: Memory, claim: Claim, study: Study) -> Memory:
         text = _attributed(text, turn, claim.language)
     audience = turn.audience
     if is_report and room is not None:
-        audience = meet((audience, Scope(audience.space, channel=room))) or audience
+        audience = narrowed(audience, channel=room)
     return Memory(
         id="",
         version=1,
@@ -571,9 +571,9 @@ def _noted(
     audience, room = turn.audience, turn.origin.channel
     if is_said and asked is not None and room is not None:  # in a room it is what somebody said, not what is so
         text, trust = _attributed(text, asked, language_of(asked.text)), "other"
-        audience = meet((audience, Scope(audience.space, channel=room))) or audience
+        audience = narrowed(audience, channel=room)
     if name == "chat-memory" and turn.origin.session:
-        audience = meet((audience, Scope(audience.space, session=turn.origin.session))) or audience
+        audience = narrowed(audience, session=turn.origin.session)
     cited = (turn, asked) if is_said and asked is not None else (turn,)
     note = Memory(
         id="",

@@ -100,6 +100,11 @@ def meet(audiences: Iterable[Scope]) -> Scope | None:
     return met
 
 
+def narrowed(audience: Scope, channel: str | None = None, session: str | None = None) -> Scope:
+    """Return an audience kept to a room or a session; as it is where it has nobody there."""
+    return meet((audience, Scope(audience.space, channel=channel, session=session))) or audience
+
+
 def chosen_audience(scope: Scope, audience: Scope | None) -> Scope:
     """Return the audience asked for, which may narrow the default one but not widen it."""
     widest = default_audience(scope)
