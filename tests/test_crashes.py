@@ -50,6 +50,9 @@ WRITER = """
 """
 
 
+WRITTEN = ("turn", "fact")
+
+
 def start(code: str, *args: object) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
         [sys.executable, "-c", textwrap.dedent(code), *map(str, args)],
@@ -89,8 +92,15 @@ def names_of(number: int) -> set[str]:
 
 
 def check(mind: Mind, acknowledged: int, last: int) -> int:
-    """Check that every acknowledged write is there once, the next one whole or absent; return how many memories there are."""
-    found = Counter(memory.message_id or memory.text for memory in mind.scan())
+    """Check that every acknowledged write is there once, the next one whole or absent; return how many memories there are.
+
+    Episodes are written beside, at whatever moment: each is of turns that are there, and no turn is in two.
+    """
+    kept = [memory for memory in mind.scan() if memory.kind != "episode"]
+    told = Counter(id for memory in mind.scan() if memory.kind == "episode" for id in memory.source.memory_ids)
+    assert set(told.values()) <= {1}
+    assert set(told) <= {memory.id for memory in kept}
+    found = Counter(memory.message_id or memory.text for memory in kept)
     doubled = {name for name, times in found.items() if times > 1}
     wanted = set().union(*(names_of(number) for number in range(acknowledged)))
     lost = wanted - set(found)
@@ -100,7 +110,7 @@ def check(mind: Mind, acknowledged: int, last: int) -> int:
     health = mind.health()
     assert health.healthy, health
     for number in range(last, acknowledged):
-        found_by_words = [hit.memory for hit in mind.recall(word(number), limit=50).hits]
+        found_by_words = [hit.memory for hit in mind.recall(word(number), limit=50, kinds=WRITTEN).hits]
         first = min(names_of(number), key=lambda name: (len(name), name))
         assert [memory.message_id or memory.text for memory in found_by_words] == [first]
     return len(found)
