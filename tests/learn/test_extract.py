@@ -55,6 +55,8 @@ def test_no_claim_about_someone_else_becomes_one_about_the_speaker() -> None:
         ("I've been living in Osaka for six years now", "Ana has been living in Osaka for six years", "home"),
         ("I'm a software engineer at Spotify", "Ana is a software engineer at Spotify", "work"),
         ("I'm studying architecture in Delft", "Ana is studying architecture in Delft", "study"),
+        ("I teach Italian in Siena", "Ana teaches Italian in Siena", "work"),  # unlike "it"
+        ("I work at Newhaven docks", "Ana works at Newhaven docks", "work"),  # unlike "new things"
         ("I have two kids, Maya and Theo", "Ana has two kids, Maya and Theo", "family"),
         ("my sister's name is Ingrid", "Ana's sister is called Ingrid", "family"),
         ("I've got a labrador called Moose 🐶", "Ana has a labrador called Moose", "pet"),
@@ -82,6 +84,7 @@ def test_no_claim_about_someone_else_becomes_one_about_the_speaker() -> None:
         ("me llamo Yolanda, encantada", "Ana se llama Yolanda", "name"),
         ("llevo seis años viviendo en Oporto", "Ana lleva seis años viviendo en Oporto", "home"),
         ("trabajo como enfermera en La Paz", "Ana trabaja como enfermera en La Paz", "work"),
+        ("estudio conservación en Cuenca", "Ana estudia conservación en Cuenca", "study"),  # unlike "con ganas"
         ("estudio segundo de Derecho en Salamanca", "Ana estudia segundo de Derecho en Salamanca", "study"),
         ("tengo tres hijos: Pablo, Inés y Hugo", "Ana tiene tres hijos: Pablo, Inés y Hugo", "family"),
         ("no tengo hermanos", "Ana no tiene hermanos", "family"),
@@ -111,6 +114,12 @@ def test_no_claim_about_someone_else_becomes_one_about_the_speaker() -> None:
         ("suelo madrugar para ir a remar", "Ana suele madrugar para ir a remar", "habit"),
         ("los martes toca coro con las del barrio", "Ana: los martes, coro con las del barrio", "habit"),
         ("este año quiero sacarme el carnet de moto", "Ana quiere sacarse el carnet de moto", "plan"),
+        ("I live in the US", "Ana lives in the US", "home"),
+        ("I work in the mine", "Ana works in the mine", "work"),
+        ("I live in St. Louis with two cats", "Ana lives in St. Louis with two cats", "home"),
+        ("We moved from Oaxaca to the U.S. in 2019", "Ana moved from Oaxaca to the U.S. in 2019", "home"),
+        ("I live on Elm St. My street is quiet", "Ana lives on Elm St", "home"),
+        ("Vivo en EE. UU. desde 2010", "Ana vive en EE. UU. desde 2010", "home"),
     ],
 )
 def test_a_fact_is_about_the_speaker_by_name_in_the_language_and_words_it_was_said_in(text: str, fact: str, topic: str) -> None:

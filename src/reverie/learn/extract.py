@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from reverie.learn.grammar import LANGUAGES, Grammar, Rule, compiled, grammar_of, rules_for
+from reverie.learn.grammar import LANGUAGES, Grammar, Rule, grammar_of, rules_for
 from reverie.memory.language import language_of
 from reverie.memory.semantic import Claim
 from reverie.recall.time import Time, find_times
@@ -32,6 +32,7 @@ _UNNAMED = frozenset({"", "user", "unknown", "human", "usuario", "me", "you"})
 
 _TIMELESS = frozenset({"habit", "like", "dislike", "language", "reply"})  # topics on which "in the morning" is no date
 _THINGS = frozenset({"x", "whole", "wish"})  # what a clause is about: to its end, as matched, or as asked for
+_ARTICLES = frozenset({"la", "el"})  # groups of Spanish rules: "mi hermana" is "la hermana" of somebody
 _BEFORE_VERBS = frozenset({"me", "nos", "no", "longer", "ya", "nunca", "always", "usually", "normally", "never", "often"})
 _BLANK = "|"
 _PASTED = re.compile(
@@ -40,18 +41,29 @@ _PASTED = re.compile(
 )
 _PASTED_SIGNS = frozenset("`><{};(/")
 _QUOTE_SIGNS = frozenset("\"“«‘'")
-_QUOTED = re.compile(r'"([^"\n]*)"|“([^”\n]*)”|«([^»\n]*)»|‘([^’\n]*)’|(?<!\w)\'([^\'\n](?:[^\'\n]|\'(?=\w))*)\'(?!\w)')
+# These begin with the signs they look for, then look back at which it was: so a search skips all else.
+_QUOTED = re.compile(
+    r"""["“«‘'](?:(?<=")([^"\n]*)"|(?<=“)([^”\n]*)”|(?<=«)([^»\n]*)»|(?<=‘)([^’\n]*)’"""
+    r"""|(?<=')(?<!\w')([^'\n](?:[^'\n]|'(?=\w))*)'(?!\w))"""
+)
+_STOP = re.compile(r"[.!?…\n](?:(?<=\n)\n*|(?<!\n)[.!?…]*(?=\s|$|\|)[ |]*)")
 _PICTURES = re.compile("[\u2190-\u2bff\ufe0f\u200d\U0001f000-\U0001faff]")
 _ACCENTS = {ord(sign): unicodedata.normalize("NFD", sign)[0] for sign in "áéíóúüñàèìòùâêîôûäëïöçãõÁÉÍÓÚÜÑÀÈÌÒÙÂÊÎÔÛÄËÏÖÇÃÕ"} | {
     ord("’"): "'",
     0xA0: " ",
 }
-_STOP = re.compile(r"[.!?…]+(?=\s|$|\|)[ |]*|\n+")
 _NO_END = frozenset(
     {"st", "dr", "mr", "ms", "sr", "mrs", "sra", "dra", "hi", "hey", "hello", "hola"}
 )  # "Hi! I'm Ana" is one sentence
+# A dot that ends no sentence: in "St. Louis", "EE. UU.", "the U.S. in 2019" and "J.P. Morgan", unlike "the U.S. I like it".
+_SHORT = re.compile(
+    r"\b(?:(?:[SM]t|[DMS]r|M[rs]s|[DS]ra|Srta|Prof|Ft|St[ao]|Ms)\.(?= [^\W\d_])|(?:[A-Z]{1,2}\. ?)+[A-Z]{1,2}\.)"
+    r"(?! (?:I|My|We|Our|It|The|Th\w+|He|She|But|And|So|Yo|Mi|Mis|El|La|Me|Pero|Y|Es)\b)"
+)
+_DOT = "\u02d1"  # a letter to every pattern
 _OPENER = re.compile("[A-Za-z]+")
-_WORD = re.compile(r"[a-z]+")
+_FIRST_WORDS = re.compile(r"[^a-z]*([a-z]*)[^a-z]*([a-z]*)")
+_LETTERS = bytes(sign if chr(sign).islower() else 32 for sign in range(128)).ljust(256)
 
 
 def extract(text: str, *, speaker: str, at: datetime, language: str | None = None) -> tuple[Claim, ...]:
@@ -84,17 +96,21 @@ def may_teach(text: str) -> bool:
 def _glance(text: str) -> tuple[str, set[str]]:
     """Return a text without accents, and its words."""
     folded = text if text.isascii() else text.translate(_ACCENTS)
-    return folded, set(_WORD.findall(folded.lower()))
+    return folded, set(folded.lower().encode("ascii", "replace").translate(_LETTERS).decode().split())
 
 
 class _Listening:
     """One message being read: `heard` is its text without accents, `seen` that without what others wrote, place for place."""
 
     def __init__(self, grammar: Grammar, text: str, heard: str, words: set[str], speaker: str, at: datetime) -> None:
-        self.grammar, self.text, self.at = grammar, text, at
-        self.heard, self.mentions = heard, not words.isdisjoint(grammar.owners)
-        self.may_own = not words.isdisjoint(grammar.owning)
-        self.seen = self._own_words(heard if heard.isascii() else _PICTURES.sub(_BLANK, heard))
+        self.grammar, self.text, self.words, self.at = grammar, text, words, at
+        self.heard = heard
+        self.anywhere = () if words.isdisjoint(grammar.owners) else tuple(filter(self._may_match, grammar.anywhere))
+        self.of_mine = () if words.isdisjoint(grammar.owning) else tuple(filter(self._may_match, grammar.of_mine))
+        seen = heard if heard.isascii() else _PICTURES.sub(_BLANK, heard)
+        if ". " in seen:
+            seen = _SHORT.sub(lambda short: short[0].replace(".", _DOT), seen)
+        self.seen = self._own_words(seen)
         named = speaker.strip()
         is_named = named.casefold() not in _UNNAMED
         self.who, self.whose, self.to = (
@@ -102,12 +118,12 @@ class _Listening:
         )
 
     def claims(self) -> tuple[Claim, ...]:
-        grammar, doubts, found = self.grammar, self.grammar.doubt.finditer, list[Claim]()
+        grammar, found = self.grammar, list[Claim]()
         before = 0, 0
         for start, end, is_asked in self._sentences():
             said = list(self._in_sentence(start, end, is_asked))
             # "I was wrong." puts right what the next sentence says; a cue beside claims of its own does not.
-            is_corrected = bool(said) and any(grammar.corrected.search(self.seen, *span) for span in ((start, end), before))
+            is_corrected = bool(said) and any(grammar.corrected().search(self.seen, *span) for span in ((start, end), before))
             before = (end, end) if said else (start, end)
             for claim in said:
                 if is_corrected and not claim.is_wish:
@@ -115,40 +131,40 @@ class _Listening:
                 # Doubts are looked for where something is said: that takes longer than the rules, and most turns teach nothing.
                 place = self.text.find(claim.quote, start)
                 if not claim.is_wish and any(
-                    cue.lastgroup != "before" or cue.start() < place for cue in doubts(self.seen, start, end)
+                    cue.lastgroup != "before" or cue.start() < place for cue in grammar.doubt().finditer(self.seen, start, end)
                 ):
                     continue
                 if not any(_says_no_more(claim.text, other.text) for other in found):
                     found.append(claim)
-        if not found or grammar.void.search(self.heard):
+        if not found or grammar.void().search(self.heard):
             return ()
-        if others := grammar.rest.search(self.heard):
+        if others := grammar.rest().search(self.heard):
             found = [claim for claim in found if self.text.find(claim.quote) < others.start()]
         return tuple(found[:MOST])
 
     def _sentences(self) -> Iterator[tuple[int, int, bool]]:
         """Yield where each sentence begins and ends, and whether it asks."""
-        start = 0
-        for stop in _STOP.finditer(self.seen):
-            sentence = self.seen[start : stop.start()]
-            last = sentence[-6:].rpartition(" ")[2].lstrip("¡").lower()
-            if stop[0][0] in ".!" and (last in _NO_END or (len(last) == 1 and last != _BLANK)):
+        start, seen, signs = 0, self.seen, self.seen.find
+        for stop in _STOP.finditer(seen):
+            place, sign = stop.start(), stop[0]
+            last = seen[max(start, place - 6) : place].rpartition(" ")[2].lstrip("¡").lower()
+            if sign[0] in ".!" and (last in _NO_END or (len(last) == 1 and last != _BLANK)):
                 continue
-            for ask in self.grammar.asks.finditer(self.seen, start, stop.end()) if "?" in stop[0] else ():
-                yield start, ask.start(), "¿" in self.seen[start : ask.start()]
+            for ask in self.grammar.asks().finditer(seen, start, stop.end()) if "?" in sign else ():
+                yield start, ask.start(), signs("¿", start, ask.start()) >= 0
                 start = ask.end()
-            yield start, stop.start(), "?" in stop[0] or "¿" in self.seen[start : stop.start()]
+            yield start, place, "?" in sign or signs("¿", start, place) >= 0
             start = stop.end()
-        if start < len(self.seen):
-            yield start, len(self.seen), "¿" in self.seen[start:]
+        if start < len(seen):
+            yield start, len(seen), signs("¿", start) >= 0
 
     def _in_sentence(self, start: int, end: int, is_asked: bool) -> Iterator[Claim]:
         """Yield what each clause says, then who is named in passing; a question only names, or says how to answer."""
         grammar, seen, reached = self.grammar, self.seen, start
-        named, is_mine = "", self.mentions and grammar.mine.search(seen, start, end) is not None
-        is_owned = self.may_own and grammar.owned.search(seen, start, end) is not None
+        named, is_mine = "", bool(self.anywhere) and grammar.mine().search(seen, start, end) is not None
+        is_owned = bool(self.of_mine) and grammar.owned().search(seen, start, end) is not None
         is_shared = seen.find(grammar.together, start, end) >= 0
-        for place in (start, *(match.end() for match in grammar.starts.finditer(seen, start, end))):
+        for place in (start, *(match.end() for match in grammar.starts().finditer(seen, start, end))):
             if place < reached:
                 continue
             while place < end and not seen[place].isalnum():
@@ -156,18 +172,20 @@ class _Listening:
             word = opener[0].lower() if (opener := _OPENER.match(seen, place, end)) else ""
             is_first, made = place == start, None
             if word in grammar.keys or is_shared:
-                made = self._in_clause(place, place, end, is_asked, is_first)
-            if not made and word in grammar.leads and (skipped := grammar.skipped.match(seen, place, end)):
-                made = self._in_clause(place, skipped.end(), end, is_asked, is_first)
-            for rule in grammar.of_mine if is_owned and not made and not is_asked else ():
-                match = compiled(rule.pattern).match(seen, place, end)
-                made = made or (match and self._claim(rule, match, place, place, 0, "")) or None
+                made = self._in_clause(word, place, place, end, is_asked, is_first)
+            if not made and word in grammar.leads and (skipped := grammar.skipped().match(seen, place, end)):
+                behind = opener[0].lower() if (opener := _OPENER.match(seen, skipped.end(), end)) else ""
+                made = self._in_clause(behind, place, skipped.end(), end, is_asked, is_first)
+            for rule in self.of_mine if is_owned and not made and not is_asked else ():
+                match = rule.pattern().match(seen, place, end)
+                if match and (made := self._claim(rule, match, place, place, 0, "")):
+                    break
             if made:
                 reached, claim = made
                 named += claim.text.translate(_ACCENTS)
                 yield claim
-        for rule in grammar.anywhere if is_mine else ():
-            for match in compiled(rule.pattern).finditer(seen, start, end):
+        for rule in self.anywhere if is_mine else ():
+            for match in rule.pattern().finditer(seen, start, end):
                 made = self._claim(rule, match, match.start(), match.start(), 0, "")
                 if made and not any(
                     value and value in named for group in ("name", "names") if (value := match.groupdict().get(group))
@@ -175,30 +193,34 @@ class _Listening:
                     named += made[1].text.translate(_ACCENTS)
                     yield made[1]
 
-    def _in_clause(self, lead: int, place: int, end: int, is_asked: bool, is_first: bool) -> tuple[int, Claim] | None:
-        """Return where a clause ends and what it says; from `lead` to `place` are words that only lead to it."""
+    def _in_clause(
+        self, word: str, lead: int, place: int, end: int, is_asked: bool, is_first: bool
+    ) -> tuple[int, Claim] | None:
+        """Return where a clause that begins with `word` ends, and what it says; `lead` to `place` are words that lead to it."""
         grammar, head, rest = self.grammar, "", place
-        word = opener[0].lower() if (opener := _OPENER.match(self.seen, place, end)) else ""
         # Where verbs tell who speaks, every clause may begin with one.
         is_said = word in grammar.speakers or not grammar.speakers or self.seen.find(grammar.together, place, end) >= 0
-        if is_said and (begins := grammar.heads.match(self.seen, place, end)) and begins.lastindex:
+        if is_said and (begins := grammar.heads().match(self.seen, place, end)) and begins.lastindex:
             head, rest = grammar.stand_for[begins.lastindex - 1], begins.end()
         elif (
             is_first
             and word in grammar.subjects
-            and (begins := grammar.dropped.match(self.seen, place, end))
+            and (begins := grammar.dropped().match(self.seen, place, end))
             and begins.lastindex
         ):
             head, rest = grammar.dropped_for[begins.lastindex - 1], begins.end()
         clause = head + self.seen[rest:end]
-        words = _WORD.findall(clause[: len(head) + 40].lower().removeprefix(grammar.subject))
-        for rule in rules_for(grammar.language, *words[:2]):
-            if (is_asked and not rule.is_wish) or rule.needs not in clause:
+        first = _FIRST_WORDS.match(clause[: len(head) + 40].lower().removeprefix(grammar.subject))
+        for rule in rules_for(grammar.language, *first.groups()) if first else ():
+            if (is_asked and not rule.is_wish) or (rule.needs and rule.needs.isdisjoint(self.words)):
                 continue
-            match = compiled(rule.pattern).match(clause)
+            match = rule.pattern().match(clause)
             if match and (made := self._claim(rule, match, lead, place, rest - len(head), head)):
                 return made
         return None
+
+    def _may_match(self, rule: Rule) -> bool:
+        return not rule.needs or not rule.needs.isdisjoint(self.words)
 
     def _claim(
         self, rule: Rule, match: re.Match[str], lead: int, place: int, shift: int, head: str
@@ -206,7 +228,7 @@ class _Listening:
         """Return where a match ends in the message and what it says, unless that says too little."""
         parts = defaultdict(str, {"who": self.who, "whose": self.whose, "To": self.to})
         if "{known}" in rule.say:  # "dog" after "my dog", for "his name is Rex"
-            mentioned = list(self.grammar.known.finditer(self.seen, 0, place))
+            mentioned = list(self.grammar.known().finditer(self.seen, 0, place))
             if not mentioned or mentioned[-1].lastgroup == "somebody":
                 return None
             parts["known"] = self.text[slice(*mentioned[-1].span(mentioned[-1].lastgroup or 0))]
@@ -225,15 +247,17 @@ class _Listening:
             if group == "x":
                 end = stop = self._end_of_thing(start, stop)
                 is_said = " " in parts["does"]  # "is vegan" says enough by itself
-                if not is_said and (stop == start or self.grammar.vague.match(self.seen[start:stop])):
+                if not is_said and (stop == start or self.grammar.vague().match(self.seen[start:stop])):
                     return None
             elif group == "wish":
-                end = stop = cut.start() if (cut := self.grammar.wish_ends.search(self.seen, start, stop)) else stop
+                end = stop = cut.start() if (cut := self.grammar.wish_ends().search(self.seen, start, stop)) else stop
             if group in _THINGS:
-                if rule.unless and compiled(rule.unless).search(self.seen[start:stop]):
+                if rule.unless and rule.unless().search(self.seen[start:stop]):
                     return None
                 own = self._turned(self.text[start:stop])
             parts[group] = self._turned(own.strip()) if group == "how" else own.strip()
+            if group in _ARTICLES:
+                parts["the"] = f"{group.title()} {parts[group]}"
         quote = parts["said"] = self.text[place:end].strip()
         said = " ".join(rule.say.format_map(parts).split()).replace(" ,", ",")
         claim = Claim(
@@ -252,7 +276,7 @@ class _Listening:
             return None  # that is no news
         if rule.dated == "yearly" or rule.topic in _TIMELESS:
             return end, claim
-        soon = self.grammar.soon if rule.ahead or self.grammar.until.search(self.seen, lead, end) else ""
+        soon = self.grammar.soon if rule.ahead or self.grammar.until().search(self.seen, lead, end) else ""
         times = self._days(soon + quote)
         if not times and (times := self._days(soon + self.text[lead:place])):
             claim = replace(claim, text=f"{claim.text}, {times[0].text}", quote=self.text[lead:end].strip())
@@ -262,7 +286,7 @@ class _Listening:
 
     def _days(self, said: str) -> list[Time]:
         """Return the times that some words speak of; an hour without its day is none."""
-        if not self.grammar.timely.search(said.translate(_ACCENTS)):
+        if not self.grammar.timely().search(said.translate(_ACCENTS)):
             return []
         times = find_times(said, self.at, self.grammar.language)
         return [time for time in times if time.end - time.start > timedelta(hours=1) or time.start.date() != self.at.date()]
@@ -275,7 +299,7 @@ class _Listening:
 
         def quoted(match: re.Match[str]) -> str:
             inside = next(part for part in match.groups() if part is not None)
-            is_a_name = len(inside.split()) <= 5 and not self.grammar.first_person.search(inside)
+            is_a_name = len(inside.split()) <= 5 and not self.grammar.first_person().search(inside)
             return match[0] if is_a_name else blank(match)
 
         signs = set(seen)
@@ -284,11 +308,11 @@ class _Listening:
         return _QUOTED.sub(quoted, seen) if not signs.isdisjoint(_QUOTE_SIGNS) else seen
 
     def _end_of_thing(self, start: int, stop: int) -> int:
-        if cut := self.grammar.ends.search(self.seen, start, stop):
+        if cut := self.grammar.ends().search(self.seen, start, stop):
             stop = cut.start()
         if self.seen.count(" ", start, stop) > 3 * _LONGEST_THING:
             return start
-        while tail := self.grammar.tails.search(self.seen[start:stop]):
+        while tail := self.grammar.tails().search(self.seen[start:stop]):
             stop = start + tail.start()
         return stop if self.seen.count(" ", start, stop) < _LONGEST_THING else start
 
@@ -310,9 +334,11 @@ class _Listening:
 
         def turned(match: re.Match[str]) -> str:
             is_a_name = match[0].istitle() and len(match[0]) > 1 and match[0].isalpha()  # Mía, unlike mía
+            is_a_name = is_a_name or (match[0].isupper() and len(match[0]) > 1 and not self.text.isupper())  # US, unlike us
+            is_a_name = is_a_name or thing[: match.start()].lower().endswith("the ")  # works in the mine
             return match[0] if is_a_name else self.grammar.turned.get(match[0].lower(), match[0]).replace("{who}", self.who)
 
-        return self.grammar.turns.sub(turned, thing)
+        return self.grammar.turns().sub(turned, thing)
 
 
 def _says_no_more(said: str, already: str) -> bool:

@@ -1,13 +1,14 @@
 """The rules of each language that messages are read by, and the words that they share: tables beside this file.
 
-A table is read when a message of its language first comes, and a pattern made when it is first needed: all of them together
-take longer than a message should wait.
+A table is read when a message of its language first comes, and a pattern made when it is first asked for: all of them
+together take longer than a message should wait.
 """
 
 from __future__ import annotations
 
 import re
 import tomllib
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib.resources import files
@@ -17,13 +18,20 @@ from typing import Any
 
 LANGUAGES = ("en", "es")
 
-_ASK = r"[\s,;:]+(?=¿(?!(?:no|si|verdad|cierto|o no)\?))"
+_TYPES = {"like": "preference", "dislike": "preference", "reply": "preference", "family": "relationship"} | dict.fromkeys(
+    ("project", "tool", "plan"), "project"
+)
+_ASK = r"(?<![\s,;:])[\s,;:]+(?=¿(?!(?:no|si|verdad|cierto|o no)\?))"
 _NAME = r"(?-i:[A-Z][a-z'-]+(?:[A-Z][a-z]+)?(?: (?:de |del |la |van |von )?[A-Z][\w'-]+){0,3})"
 _PIECES = {
     "$x": r"(?P<x>.+)",
     "$names": rf"(?P<names>{_NAME}(?:, {_NAME})*(?:,? (?:and|&|y|e) {_NAME})*)(?!\w)",
     "$name": rf"(?P<name>{_NAME})(?!\w)",
 }
+PIECE = re.compile(r"\$[a-z]+")
+_INDENT = re.compile(r"(?m)^  +|\n")
+
+Made = Callable[[], re.Pattern[str]]  # a pattern, made when it is first asked for
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,11 +40,11 @@ class Rule:
 
     topic: str
     type: str
-    pattern: str
+    pattern: Made
     say: str
     slot: str
-    needs: str  # what the clause must have: looking for that is soon done
-    unless: str  # what the thing that was found must not be
+    needs: frozenset[str]  # words of which the message must have one, if there are any: looking for that is soon done
+    unless: Made | None  # what the thing that was found must not be
     dated: str  # how the claim hangs on its time: "from" it on, "at" it (it must have one), "yearly", or not at all
     ahead: bool
     about_speaker: bool
@@ -57,36 +65,36 @@ class Grammar:
     owners: frozenset[str]
     owning: frozenset[str]
     of_mine: tuple[Rule, ...]  # may begin with anything: "X is my favourite"; tried where `owned` is found
-    owned: re.Pattern[str]
+    owned: Made
     keys: frozenset[str]
     leads: frozenset[str]
     speakers: frozenset[str]
     subjects: frozenset[str]
-    mine: re.Pattern[str]
-    heads: re.Pattern[str]
+    mine: Made
+    heads: Made
     stand_for: tuple[str, ...]
-    skipped: re.Pattern[str]
-    starts: re.Pattern[str]
-    dropped: re.Pattern[str]  # heads of sentences that leave out "I"
+    skipped: Made
+    starts: Made
+    dropped: Made  # heads of sentences that leave out "I"
     dropped_for: tuple[str, ...]
-    asks: re.Pattern[str]  # where a question begins within a sentence
-    void: re.Pattern[str]
-    rest: re.Pattern[str]
-    doubt: re.Pattern[str]
-    first_person: re.Pattern[str]
-    corrected: re.Pattern[str]
-    ends: re.Pattern[str]
-    tails: re.Pattern[str]
-    wish_ends: re.Pattern[str]
-    until: re.Pattern[str]
-    timely: re.Pattern[str]  # words without which no time is told; looking for one takes longer than all the rest
-    vague: re.Pattern[str]
-    known: re.Pattern[str]
+    asks: Made  # where a question begins within a sentence
+    void: Made
+    rest: Made
+    doubt: Made
+    first_person: Made
+    corrected: Made
+    ends: Made
+    tails: Made
+    wish_ends: Made
+    until: Made
+    timely: Made  # words without which no time is told; looking for one takes longer than all the rest
+    vague: Made
+    known: Made
     slots: dict[str, str]
     irregular: dict[str, str]
     endings: tuple[tuple[re.Pattern[str], str], ...]
     turned: dict[str, str]
-    turns: re.Pattern[str]
+    turns: Made
     user: tuple[str, ...]
     subject: str
     together: str
@@ -103,15 +111,18 @@ def rules_for(language: str, first: str = "", second: str = "") -> tuple[Rule, .
     return tuple(rule for _, rule in sorted(chain.from_iterable(rules.get(key, ()) for key in keys), key=itemgetter(0)))
 
 
-@cache
-def compiled(pattern: str) -> re.Pattern[str]:
-    """Return a pattern, made when it is first asked for."""
-    return re.compile(pattern, re.IGNORECASE | re.MULTILINE)
-
-
 def _listed(words: str) -> list[str]:
     """Return a list of the table, the longest first: of two that fit, a pattern takes the one that comes first."""
     return sorted(" ".join(words.split()).split(", "), key=len, reverse=True)
+
+
+def on_one_line(pattern: str) -> str:
+    """Return a pattern without line ends and indentation; a single space at its beginning is one to be found."""
+    return _INDENT.sub("", pattern)
+
+
+def _pairs(words: str) -> dict[str, str]:
+    return dict(pair.split(": ") for pair in " ".join(words.split()).split(", ")) if words else {}
 
 
 def _any_of(words: list[str]) -> str:
@@ -122,6 +133,13 @@ def _any_of(words: list[str]) -> str:
         alike.setdefault(word[0] if is_plain else "", []).append(word[is_plain:])
     either = {first: f"(?-i:[{first}{first.upper()}])" for first in alike if first.islower()}
     return "(?:" + "|".join(f"{either.get(first, first)}(?:{'|'.join(rest)})" for first, rest in alike.items()) + ")"
+
+
+def _whole(words: Iterable[str]) -> str:
+    """Return a pattern of whole words, the longest first; it begins with their first letters: a search skips all else."""
+    longest_first = sorted(words, key=len, reverse=True)
+    letters = "".join(sorted({letter for word in longest_first for letter in word[0] + word[0].upper()}))
+    return rf"(?-i:[{letters}])(?<!\w.)(?:" + "|".join(f"(?<={word[0]}){word[1:]}" for word in longest_first) + r")\b"
 
 
 def _key(verb: str) -> str:
@@ -135,38 +153,44 @@ def _key(verb: str) -> str:
 def grammar_of(language: str) -> Grammar:
     """Return the grammar of a language."""
     table: dict[str, Any] = tomllib.loads(files("reverie.learn").joinpath("rules", f"{language}.toml").read_text("utf-8"))
-    pieces = {f"${name}": _any_of(_listed(words)) for name, words in table["words"].items()}
-    pieces |= {f"${name}": f"(?:{pattern})" for name, pattern in table["patterns"].items()} | _PIECES
 
-    def spelled_out(pattern: str) -> str:
-        for _ in range(4):  # a word list may be made of others
-            pattern = re.sub(r"\$[a-z]+", lambda match: pieces[match[0]], pattern)
-        return pattern
+    @cache
+    def piece(name: str) -> str:
+        if name in _PIECES:
+            return _PIECES[name]
+        words = table["words"].get(name[1:])
+        return spelled_out(_any_of(_listed(words)) if words else f"(?:{on_one_line(table['patterns'][name[1:]])})")
 
-    def made_of(pattern: str) -> re.Pattern[str]:
-        return compiled(spelled_out(pattern))
+    def spelled_out(pattern: str, own: Mapping[str, str] = {}) -> str:
+        return PIECE.sub(lambda name: spelled_out(own[name[0]], own) if name[0] in own else piece(name[0]), pattern)
+
+    def made_of(*patterns: str, own: Mapping[str, str] = {}) -> Made:
+        return cache(lambda: re.compile(spelled_out("|".join(map(on_one_line, patterns)), own), re.IGNORECASE | re.MULTILINE))
 
     rules: dict[str, list[tuple[int, Rule]]] = {}
     anywhere: list[Rule] = []
     alone = set(table["cues"].split())  # with what rules begin; of those that begin with a verb, its subject is the cue
     subject = table["subject"]
-    for order, rule in enumerate(table["rule"]):
+    for order, (topic, rule) in enumerate((topic, rule) for topic, rules_on in table["rule"].items() for rule in rules_on):
+        own = {f"${name}": _any_of(_listed(words)) for name, words in rule.get("words", {}).items()}
         verbs = _listed(rule["verbs"]) if "verbs" in rule else []
+        verb = rf"{subject}(?P<verb>{_any_of(verbs)})(?![\w']) ?" if verbs else ""
+        listed = {where: rule[key] for key, where in (("unless_has", r"\b"), ("unless_begins", "^")) if key in rule}
+        unless = [*(rf"{where}{_any_of(_listed(words))}\b" for where, words in listed.items()), *rule.get("unless", ())]
         for when in rule["when"]:
-            pattern = spelled_out(rf"{subject}(?P<verb>{_any_of(verbs)})(?![\w']) ?{when}" if verbs else when)
             made = Rule(
-                rule["topic"],
-                rule.get("type", table["types"].get(rule["topic"], "profile")),
-                pattern,
-                rule["say"],
+                topic,
+                rule.get("type", _TYPES.get(topic, "profile")),
+                made_of(verb + on_one_line(when), own=own),
+                rule.get("say", "{who} {verb} {how} {x}"),
                 rule.get("slot", ""),
-                rule.get("needs", ""),
-                spelled_out("|".join(rule.get("unless", ()))),
+                frozenset(rule.get("needs", "").split()),
+                made_of(*unless, own=own) if unless else None,
                 rule.get("dated", ""),
                 rule.get("ahead", False),
                 rule.get("about_speaker", True),
                 rule.get("corrects", False),
-                rule.get("is_wish", False),
+                topic == "reply",
                 rule.get("confidence", 0.8),
             )
             if rule.get("anywhere"):
@@ -176,8 +200,10 @@ def grammar_of(language: str) -> Grammar:
             for key in set(map(_key, verbs)) or set(rule.get("first", "*").split()):
                 rules.setdefault(key, []).append((order, made))
     words = alone | {word for key in rules if key != "*" for word in key.split()}
-    mine = rf"\b{_any_of(table['mine'].split())}\b"
-    shared = {name: made_of("|".join(any_of)) for name, any_of in table["shared"].items()}
+    mine = _whole(table["mine"].split())
+    turned = _pairs(table["turned"]) | {
+        f"{verb}{ending}": f"{verb}se" for verb in table.get("reflexive", "").split() for ending in ("me", "nos")
+    }
     return Grammar(
         language,
         rules,
@@ -187,27 +213,27 @@ def grammar_of(language: str) -> Grammar:
         frozenset(table["mine"].split()),
         frozenset(table["owning"].split()),
         tuple(rule for _, rule in rules.pop("*", ())),
-        made_of("|".join(table.get("owned", (mine,)))),
+        made_of(*table.get("owned", (mine,))),
         frozenset(table["subjects"].split()) | frozenset(key.split()[0] for key in rules),
         frozenset(table["openers"].split()),
         frozenset(table["speakers"].split()),
         frozenset(table["subjects"].split()),
         made_of(mine),
-        made_of("|".join(f"({pattern})" for pattern, _ in table["heads"])),
+        made_of(*(f"({on_one_line(pattern)})" for pattern, _ in table["heads"])),
         tuple(stands_for for _, stands_for in table["heads"]),
-        dropped=made_of("|".join(f"({pattern})" for pattern, _ in table["dropped"])),
+        dropped=made_of(*(f"({on_one_line(pattern)})" for pattern, _ in table["dropped"])),
         dropped_for=tuple(stands_for for _, stands_for in table["dropped"]),
-        asks=made_of("|".join([_ASK, *table["asks"]])),
-        slots=table["slots"],
-        irregular=table["irregular"],
-        endings=tuple((re.compile(pattern), ending) for pattern, ending in table["endings"]),
-        turned=table["turned"],
-        turns=made_of(rf"\b{_any_of(sorted(table['turned'], key=len, reverse=True))}\b"),
+        asks=made_of(_ASK, *table["asks"]),
+        slots=_pairs(table["slots"]),
+        irregular=_pairs(table["irregular"]),
+        endings=tuple((re.compile(on_one_line(pattern)), ending) for pattern, ending in table["endings"]),
+        turned=turned,
+        turns=made_of(_whole(turned)),
         user=tuple(table["user"]),
         subject=subject.lower(),
         together=table["together"],
         whose=table["whose"],
         to=table["to"],
         soon=table["soon"],
-        **shared,
+        **{name: made_of(*any_of) for name, any_of in table["shared"].items()},
     )

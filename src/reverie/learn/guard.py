@@ -23,6 +23,7 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
+from reverie.learn.grammar import PIECE, on_one_line
 from reverie.memory import check
 from reverie.memory.secrets import cut_secrets as cut_secrets  # with the judge: both stand at the entrance
 from reverie.recall.show import as_read
@@ -88,23 +89,26 @@ _ACTS = re.compile(
     r".{1,60}?\b(?:to|on|a|en)\b"
 )
 # How a request begins, and whom a model is told about as if it were them; what is known of people has neither.
+_DEMANDED = """
+    act add analy[sz]e answer append apply ask assume avoid be begin bypass calculate call change classify compose compute
+    concatenate conclude consider convert count create decode delete deploy describe design determine develop disable
+    discard disclose disregard display download draft dump emit employ enable encode encrypt enlist ensure enter evaluate
+    execute explain extract fetch find follow forget format forward generate get give grant hide identify ignore imagine
+    impersonate implement include incorporate inform insert install instruct integrate introduce jumble list make merge
+    modify obey omit open output override pass perform play pretend print proceed produce prompt propose provide publish put
+    quote rank read recite recommend refer refuse remember remove repeat rephrase replace reply report respond return reveal
+    reverse review rewrite run say search select send set share show simulate solve speak spell start stop store suggest
+    summari[sz]e swap switch tell train transfer translate treat try turn update upload use verify visit wrap write
+    a[nñ]ade actua agrega analiza borra busca cambia comienza compon contesta crea cuentame da dame deja describe di dime
+    ejecuta elabora elimina empieza envia escribe escribeme explica explicame finge genera guarda habla haz haceme ignora
+    imagina incluye inserta lee lista manda muestra obedece olvida pon pretende recuerda redacta reenvia repite resume
+    responde revela simula sustituye traduce transfiere usa utiliza
+"""
 _DEMANDS = re.compile(
     r"(?:(?:please|kindly|now|first|then|also|just|always|never|important|todo|task|note|attention|hey|hi|hello|por favor|ahora"
     r"|siempre|nunca|primero|importante|tarea)\b[\s,.:!-]*)*"
     r"(?:(?:do not|don't|dont|do|let's|let us|can|could|would|will) (?:you |us )?)?"
-    r"(?:act|add|analy[sz]e|answer|append|apply|ask|assume|avoid|be|begin|bypass|calculate|call|change|classify|compose|compute|con"
-    r"catenate|conclude|consider|convert|count|create|decode|delete|deploy|describe|design|determine|develop|disable|discard|disclos"
-    r"e|disregard|display|download|draft|dump|emit|employ|enable|encode|encrypt|enlist|ensure|enter|evaluate|execute|explain|extract"
-    r"|fetch|find|follow|forget|format|forward|generate|get|give|grant|hide|identify|ignore|imagine|impersonate|implement|include|i"
-    r"ncorporate|inform|insert|install|instruct|integrate|introduce|jumble|list|make|merge|modify|obey|omit|open|output|override|pass"
-    r"|perform|play|pretend|print|proceed|produce|prompt|propose|provide|publish|put|quote|rank|read|recite|recommend|refer|refuse|re"
-    r"member|remove|repeat|rephrase|replace|reply|report|respond|return|reveal|reverse|review|rewrite|run|say|search|select|send|set|s"
-    r"hare|show|simulate|solve|speak|spell|start|stop|store|suggest|summari[sz]e|swap|switch|tell|train|transfer|translate|treat|try|"
-    r"turn|update|upload|use|verify|visit|wrap|write"
-    r"|a[nñ]ade|actua|agrega|analiza|borra|busca|cambia|comienza|compon|contesta|crea|cuentame|da|dame|deja|describe|di|dime|ejecuta|"
-    r"elabora|elimina|empieza|envia|escribe|escribeme|explica|explicame|finge|genera|guarda|habla|haz|haceme|ignora|imagina|incluye|i"
-    r"nserta|lee|lista|manda|muestra|obedece|olvida|pon|pretende|recuerda|redacta|reenvia|repite|resume|responde|revela|simula|sustit"
-    r"uye|traduce|transfiere|usa|utiliza)\b(?! (?:is|are|was|were|has|have|es|son|era)\b)"
+    rf"(?:{'|'.join(_DEMANDED.split())})\b(?! (?:is|are|was|were|has|have|es|son|era)\b)"
 )
 _ADDRESSES = re.compile(r"\b(?:you|your|yours|yourself|you're|u r|chatgpt|gpt|eres|usted|tu|tus|te|vos|tienes|debes)\b")
 # To tell that somebody was told to is not to tell: what follows is theirs to do.
@@ -304,8 +308,7 @@ def _signs() -> tuple[_Sign, ...]:
 
 
 def _filled(pattern: str, words: Mapping[str, str]) -> str:
-    one_line = re.sub(r"(?m)^ +|\n", "", pattern)
-    return re.sub(r"\{([a-z]+)\}", lambda name: f"(?:{words[name[1]]})", one_line)
+    return PIECE.sub(lambda name: f"(?:{words[name[0][1:]]})", on_one_line(pattern))
 
 
 @cache
