@@ -450,6 +450,7 @@ def test_every_term_is_found_in_full_text_search(texts: list[str]) -> None:
         ("我昨天去了北京大学", "北京", ("北京",)),
         ("猫が好き", "猫", ("猫",)),
         ("die Häuser am See", "Haus am See", ("see",)),
+        ('(lying), Skies! "hoping" re-opened', "a lie of the sky: hope opens", ("lie", "sky", "hope", "opens")),
         ("nothing of the sort", "zebra", ()),
     ],
 )

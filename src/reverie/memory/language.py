@@ -225,24 +225,32 @@ def words_had(texts: Iterable[str], cue: Query) -> list[tuple[str, ...]]:
         for variant in word.variants:
             forms.setdefault(variant, []).append(place)
     begun = [(place, word.prefixes) for place, word in enumerate(cue.words) if word.prefixes]
-    firsts = {form[0] for form in forms} | {start[0] for _, starts in begun for start in starts}
-    met: dict[str, frozenset[int]] = {}
+    # No ending changes how a word begins. In English and Spanish a stem differs from the beginning of its word by one letter,
+    # but for "dying" and the like; of other languages only the first letter is taken for sure.
+    is_known = cue.language in ("en", "es")
+    whole = {*forms, *(start for _, prefixes in begun for start in prefixes)}
+    starts = (
+        *{start[: max(1, len(start) - 1) if is_known else 1] for start in whole},
+        *(f"{stem[0]}ying" for stem in whole if len(stem) == 3 and stem.endswith("ie")),
+    )
+
+    def places(chunk: str) -> set[int]:
+        word = chunk.rstrip(_ENDS)
+        if word[1:].islower() and word.isalpha() and word.isascii():
+            if not (word := word.lower()).startswith(starts):
+                return set()
+            terms = _variants(word[:_LONGEST], cue.language)
+        else:
+            terms = tuple(term for token in _tokens(chunk) for term in _forms(token, cue.language))
+        found = {place for term in terms for place in forms.get(term, ())}
+        return found | {place for place, prefixes in begun if any(term.startswith(prefixes) for term in terms)}
+
+    said = [set(_clean(text).split()) for text in texts]  # what stands between spaces is taken apart by itself
+    had = {chunk: found for chunk in set[str]().union(*said) if (found := places(chunk))}
     answers = []
-    for text in texts:
-        had: set[int] = set()
-        for token in _tokens(_clean(text)):
-            if token[1:].islower() and token.isascii() and token.isalpha() and token[0].lower() not in firsts:
-                continue  # no ending changes how a word begins
-            if (known := met.get(token)) is None:
-                if _is_run(token):
-                    terms = (*_pairs(token), token[-1])
-                else:
-                    terms = tuple(form for piece in _pieces(token) for form in _variants(piece, cue.language))
-                places = [place for term in terms for place in forms.get(term, ())]
-                places += [place for place, starts in begun if any(term.startswith(starts) for term in terms)]
-                known = met[token] = frozenset(places)
-            had |= known
-        answers.append(tuple(word.text for place, word in enumerate(cue.words) if place in had))
+    for chunks in said:
+        there = set[int]().union(*(had[chunk] for chunk in chunks.intersection(had)))
+        answers.append(tuple(word.text for place, word in enumerate(cue.words) if place in there))
     return answers
 
 
@@ -287,6 +295,7 @@ def query_words(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(word for word in words if word))
 
 
+_ENDS = '.,;:!?)"'  # that may follow a word and are no part of it
 _WRITTEN = re.compile(r"[^\W_](?:[\w.-]{0,80}[^\W_])?")
 
 
@@ -442,6 +451,13 @@ def _terms_of(token: str, language: str) -> tuple[str, ...]:
     if language in ("en", "es"):
         return tuple(term for piece in pieces for term in _stems(piece, language))
     return tuple(term for piece in pieces for term in dict.fromkeys((*_stems(piece, language), _bare(piece))) if term)
+
+
+def _forms(token: str, language: str) -> tuple[str, ...]:
+    """Return the terms by which a cue in a language would find a token."""
+    if _is_run(token):
+        return (*_pairs(token), token[-1])
+    return tuple(form for piece in _pieces(token) for form in _variants(piece, language))
 
 
 @lru_cache(maxsize=_CACHED)

@@ -120,7 +120,7 @@ def fuse(
     base = {key: by_meaning * score for key, score in meant.items()}
     for key, score in said.items():
         base[key] = score if key in pending else base.get(key, 0.0) + by_words * score
-    order = sorted(base, key=lambda key: (-base[key], -key))
+    order = sorted(sorted(base, reverse=True), key=base.__getitem__, reverse=True)  # of equals the newest first
     return Fused(said, meant, {key: base[key] for key in order})
 
 
@@ -130,8 +130,10 @@ def beside(runs: Sequence[Sequence[int]], base: Mapping[int, float]) -> dict[int
     for run in runs:
         for one, next in pairwise(run):
             if one in base and next in base:
-                best[one] = max(best.get(one, 0.0), base[next])
-                best[next] = max(best.get(next, 0.0), base[one])
+                if base[next] > best.setdefault(one, 0.0):
+                    best[one] = base[next]
+                if base[one] > best.setdefault(next, 0.0):
+                    best[next] = base[one]
     return best
 
 
@@ -161,14 +163,15 @@ def rank(
     boosts = [_boosts(one, beside.get(one.key, 0.0), dates.get(one.key, 0.0), asked, weighting) for one in outlines]
     scores = [found.base.get(one.key, 0.0) + sum(got.values()) for one, got in zip(outlines, boosts, strict=True)]
     sessions: dict[object, float] = {}
-    for outline, score in zip(outlines, scores, strict=True):
-        sessions[_session(outline)] = max(sessions.get(_session(outline), 0.0), score)
+    held = [_session(one) for one in outlines]
+    for session, score in zip(held, scores, strict=True):
+        sessions[session] = max(sessions.get(session, 0.0), score)
     high = (
         max(sessions.values(), default=0.0) or 1.0
     )  # from 0 to the best, not from the least, which depends on how many are wanted
     ranked = []
-    for outline, got, score in zip(outlines, boosts, scores, strict=True):
-        got["session"] = weighting.session * sessions[_session(outline)] / high
+    for outline, session, got, score in zip(outlines, held, boosts, scores, strict=True):
+        got["session"] = weighting.session * sessions[session] / high
         score += got["session"]
         if asked.authors and (belief := asked.authors.get(fold(outline.speaker or ""), 1.0)) < 1.0:
             got["author"] = (belief - 1.0) * score
@@ -210,7 +213,7 @@ def _place(one: Ranked) -> tuple[bool, float, int]:
 
 def is_by(outline: Outline, name: str) -> bool:
     """Tell whether a memory was said by someone, or is about them; names are compared folded."""
-    return name in (fold(outline.speaker or ""), fold(outline.subject or ""))
+    return any(name == fold(one) for one in (outline.speaker, outline.subject) if one)
 
 
 def holds(outline: Outline, now: datetime) -> bool:

@@ -127,12 +127,13 @@ def recall(
     if isinstance(weighting, Published):
         scored = weighting.rank(cue.text[:MOST_SIGNS], _described(view, found, where), now, where.scope.channel, cue.more)
         ranked = [_as_ranked(one, now) for one in scored]
+        speaker, _ = _named(cue.text[:MOST_SIGNS], [one.outline for one in ranked])
     else:
-        ranked = _ranked(view, sought, cue, found, where, limit, now, weighting, authors)
+        ranked, speaker = _ranked(view, sought, cue, found, where, limit, now, weighting, authors)
     best = ranked[: max(limit, TELLING)]
     memories = view.fetch([one.outline.key for one in best], where.at)
     had = words.matched(sought, memories)
-    sure = _sure(cue, found, ranked, had, meaning)
+    sure = _sure(cue, found, ranked, had, meaning, speaker)
     certainty = max(sure[:TELLING], default=0.0)
     if isinstance(weighting, Published):
         scores, passes = [one.score for one in best], [one.passes for one in scored]
@@ -185,8 +186,11 @@ def _ranked(
     now: datetime,
     weighting: Weighting,
     authors: Mapping[str, float],
-) -> list[Ranked]:
-    """Rank by the weights: the best are looked at among the turns around them, and the best of all those in full."""
+) -> tuple[list[Ranked], str | None]:
+    """Rank by the weights: the best are looked at among the turns around them, and the best of all those in full.
+
+    Also return the one whom the question names.
+    """
     wanted, pending = max(HEAD, limit + MORE), found.words.keys() - found.meaning.keys()
     fused = fuse.fuse(found.words, found.meaning, found.near.lowest, weighting, found.share, pending)
     head = [*dict.fromkeys((*list(fused.base)[:wanted], *found.dated))]
@@ -203,7 +207,7 @@ def _ranked(
     first = sorted(said, key=lambda key: -fused.base[key] - weighting.neighbours * beside.get(key, 0.0))[:wanted]
     outlines = view.outlines([*dict.fromkeys((*first, *found.dated))])
     asked = Asked(now, where.scope.channel, cue.time, *_named(cue.text[:MOST_SIGNS], outlines), authors)
-    return fuse.rank(fused, outlines, beside, texts, asked, weighting, resting)
+    return fuse.rank(fused, outlines, beside, texts, asked, weighting, resting), asked.speaker
 
 
 def _described(view: View, found: Found, where: Where) -> list[published.Candidate]:
@@ -224,14 +228,18 @@ def _as_ranked(one: published.Scored, now: datetime) -> Ranked:
 
 
 def _sure(
-    cue: Cue, found: Found, ranked: Sequence[Ranked], had: Sequence[tuple[str, ...]], meaning: Meaning | None
+    cue: Cue,
+    found: Found,
+    ranked: Sequence[Ranked],
+    had: Sequence[tuple[str, ...]],
+    meaning: Meaning | None,
+    speaker: str | None,
 ) -> list[float]:
     """Return how sure each of the best makes us that it is about what was asked."""
     keys = {one.outline.key for one in ranked}
     close = {}
     if meaning is not None and found.share == 1.0:
         close = {key: gate.closeness(cosine, meaning.scale) for key, cosine in found.meaning.items() if key in keys}
-    speaker, _ = _named(cue.text[:MOST_SIGNS], [one.outline for one in ranked])
     edge = 0.0
     if speaker is not None:
         theirs = {one.outline.key for one in ranked if fuse.is_by(one.outline, speaker)}

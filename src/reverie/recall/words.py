@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import math
 import string
+from bisect import bisect
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from itertools import accumulate
 
 from reverie.memory.language import Query, fold, is_unspaced, plain, terms, words_had
 from reverie.memory.trace import Memory
@@ -31,7 +33,7 @@ READ = 20_000  # characters of a memory that are looked at for the words it has
 def look(view: View, cue: Query, where: Where, limit: int, now: datetime) -> dict[int, float]:
     """Return the BM25 of what shares a word with the cue, the best first."""
     matches = view.search_words(cue, where, limit, now)
-    if where.at is None and view.counts((), where)[0] > FEW:
+    if where.at is None and (len(matches) > FEW or view.counts((), where)[0] > FEW):
         return {match.key: match.score for match in matches}
     keys = [match.key for match in matches]
     scores = dict(zip(keys, _scores(view, cue, where, view.fetch(keys, where.at)), strict=True))
@@ -53,48 +55,66 @@ def reached(
     Measured: this does for words what vectors of whole stretches do for meaning, at no cost; two turns are better than one or
     three, and half better than a third or two thirds.
     """
-    had = _begun(cue, texts) if 0 < len(cue.words) <= MANY else {}
-    if not any(words for words, _ in had.values()):
+    said = {key: cut.lower() if (cut := text[:NEAR]).isascii() else plain(fold(cut)) for key, text in texts.items()}
+    had = _begun(cue, said) if 0 < len(cue.words) <= MANY else {}
+    if not had:
         return {key: found.get(key, 0.0) for key in texts}
-    average = sum(length for _, length in had.values()) / len(had)
-    rare = _rarity(view, cue, where)
-    weight = {key: (K1 + 1) / (1 + K1 * (1 - B + B * length / average)) for key, (_, length) in had.items()}
-    more: dict[int, dict[str, float]] = {key: {} for key in texts}
+    lengths = {key: max(1, len(one)) for key, one in said.items()}
+    average = sum(lengths.values()) / len(lengths)
+    rare, nothing = _rarity(view, cue, where), dict[str, float]()
+    weight = {key: (K1 + 1) / (1 + K1 * (1 - B + B * lengths[key] / average)) for key in had}
+    own = {key: {word: weight[key] * rare[word] for word in words} for key, words in had.items()}
+    more: dict[int, dict[str, float]] = {}
     for run in runs:
         for place, key in enumerate(run):
-            if had[key][0]:
-                for near in run[max(0, place - REACH) : place + REACH + 1]:
-                    gains = more[near]
-                    for word in had[key][0] - had[near][0]:
-                        gains[word] = max(gains.get(word, 0.0), HALF * weight[key] * rare[word])
+            if key not in own:
+                continue
+            for near in run[max(0, place - REACH) : place + REACH + 1]:
+                if near != key:
+                    known, gains = own.get(near, nothing), more.setdefault(near, {})
+                    for word, worth in own[key].items():
+                        if word not in known and worth > gains.get(word, 0.0):
+                            gains[word] = worth
     # What has words of the cue, but was not among the best by them, is counted here.
-    own = {key: found[key] if key in found else sum(weight[key] * rare[word] for word in had[key][0]) for key in texts}
-    return {key: own[key] + sum(more[key].values()) for key in texts}
+    scores = {key: found.get(key, 0.0) for key in texts} | {k: sum(own[k].values()) for k in own.keys() - found.keys()}
+    return scores | {key: scores[key] + HALF * sum(gains.values()) for key, gains in more.items()}
 
 
-def _begun(cue: Query, texts: Mapping[int, str]) -> dict[int, tuple[frozenset[str], int]]:
-    """Return for each text the words of a cue that some word in it begins like, and how long the text is.
+def _begun(cue: Query, said: Mapping[int, str]) -> dict[int, list[str]]:
+    """Return for each folded text the words of a cue that some word in it begins like, if any.
 
-    Stemming every text would take longer than all else, and finds no more of what matters.
+    Stemming every text would take longer than all else, and finds no more of what matters; so would looking at every word: all
+    texts are searched at once for each form.
     """
     forms = {form: word.text for word in cue.words for form in (*word.variants, *word.prefixes)}
-    pairs = [form for form in forms if is_unspaced(form[0])]
-    begun: dict[str, list[str]] = {}
-    for form in forms.keys() - pairs:
-        begun.setdefault(form[:STEM], []).append(form)
-    found = {}
-    for key, text in texts.items():
-        text = text[:NEAR]
-        said = text.lower() if text.isascii() else plain(fold(text))
-        had = [forms[pair] for pair in pairs if pair in said]
-        for word in said.split() if any(beginning in said for beginning in begun) else ():
-            word = word if word[0].isalnum() else word.lstrip(_SIGNS)
-            bare = word if len(word) > STEM + 1 else word.rstrip(_SIGNS)  # "so," is "so", which only whole words are like
-            for form in begun.get(bare[:STEM], ()):
-                if bare == form or (len(form) >= STEM and bare.startswith(form)):
-                    had.append(forms[form])
-        found[key] = frozenset(had), max(1, len(said))
-    return found
+    keys, talk = list(said), "\n".join(said.values())
+    starts = list(accumulate((len(text) + 1 for text in said.values()), initial=0))
+    had: dict[int, list[str]] = {}
+    for form, word in forms.items():
+        is_part = is_unspaced(form[0])
+        at = talk.find(form)
+        while at >= 0:
+            after = at + 1
+            if is_part or _is_beginning(talk, at, form):
+                place = bisect(starts, at)
+                after = starts[place]
+                words = had.setdefault(keys[place - 1], [])
+                if word not in words:
+                    words.append(word)
+            at = talk.find(form, after)
+    return had
+
+
+def _is_beginning(talk: str, at: int, form: str) -> bool:
+    """Tell whether the word begins here, but for signs before it; a short form must be all of it."""
+    before = at
+    while before and talk[before - 1] in _SIGNS:
+        before -= 1
+    if form[0] in _SIGNS or (before and not talk[before - 1].isspace()):
+        return False
+    rest = talk[at : at + max(len(form), STEM + 1) + 1].split(None, 1)[0]
+    bare = rest if len(rest) > STEM + 1 else rest.rstrip(_SIGNS)  # "so," is "so", which only whole words are like
+    return bare == form or (len(form) >= STEM and bare.startswith(form))
 
 
 def matched(cue: Query, memories: Iterable[Memory]) -> list[tuple[str, ...]]:
