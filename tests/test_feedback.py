@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,23 +10,11 @@ import pytest
 
 import reverie
 from reverie import BadInput, Memory, Mind, NotFound, Refused, Scope, Source
-from tests.contracts.worlds import KINDS, Clock
+from tests.contracts.worlds import Clock
 
 SPACE = Scope("harbour")
 ANA = Scope("harbour", channel="pier", person="ana")
 BEN = Scope("harbour", channel="pier", person="ben")
-
-
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
-
-
-@pytest.fixture(params=KINDS)
-def mind(request: pytest.FixtureRequest, clock: Clock, tmp_path: Path) -> Iterator[Mind]:
-    home = ":memory:" if request.param == "memory" else tmp_path / "home"
-    with reverie.open(home, clock=clock, embedder="none") as opened:
-        yield opened
 
 
 def noted(mind: Mind, folder: Path, scope: Scope | None = None) -> list[dict[str, Any]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -12,24 +12,12 @@ import pytest
 import reverie
 from reverie import BadInput, Context, Mind, NotFound, Refused, ReverieError, Scope
 from reverie.state import Patterns
-from tests.contracts.worlds import KINDS, Clock
+from tests.contracts.worlds import Clock
 from tests.doors.commands import run
 
 HERE = Scope("harbour", session="telegram-1", person="ana")
 SPACE = Scope("harbour")
 FOG = "fog + horn", "Sound it twice, then wait"
-
-
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
-
-
-@pytest.fixture(params=KINDS)
-def mind(request: pytest.FixtureRequest, clock: Clock, tmp_path: Path) -> Iterator[Mind]:
-    home = ":memory:" if request.param == "memory" else tmp_path / "home"
-    with reverie.open(home, clock=clock, embedder="none") as opened:
-        yield opened
 
 
 def suggested(context: Context) -> list[str]:

@@ -93,11 +93,16 @@ class Busy(StoreError):
 
 
 class ModelError(ReverieError):
-    """A language model or an embedder failed; `may_pass` if the same may work later, after `wait_s` where that was said."""
+    """A language model or an embedder failed; `may_pass` if the same may work later, after `wait_s` where that was said.
 
-    def __init__(self, message: str, *, may_pass: bool = False, wait_s: float | None = None) -> None:
+    `is_set_wrong` if it will only once somebody puts right what is set: a key, a name, money.
+    """
+
+    def __init__(
+        self, message: str, *, may_pass: bool = False, wait_s: float | None = None, is_set_wrong: bool = False
+    ) -> None:
         super().__init__(message)
-        self.may_pass, self.wait_s = may_pass, wait_s
+        self.may_pass, self.wait_s, self.is_set_wrong = may_pass or is_set_wrong, wait_s, is_set_wrong
 
 
 class BudgetExceeded(ReverieError):

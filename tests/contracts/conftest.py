@@ -18,11 +18,6 @@ def only_what_is_told(learning_off: None) -> None:
 
 
 @pytest.fixture
-def clock() -> Clock:
-    return Clock()
-
-
-@pytest.fixture
 def new_mind(clock: Clock, tmp_path: Path) -> Iterator[NewMind]:
     """Return what opens an empty mind of one kind on the scripted clock."""
     opened: list[Mind] = []

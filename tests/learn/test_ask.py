@@ -3,7 +3,9 @@
 import json
 import logging
 import re
+import tomllib
 from datetime import UTC, datetime
+from importlib import resources
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -12,7 +14,7 @@ from hypothesis import strategies as st
 
 import reverie
 from reverie import Memory, ModelError, Scope
-from reverie.learn.ask import claims_from, worth_asking
+from reverie.learn.ask import SLOTS, claims_from, worth_asking
 from reverie.memory.semantic import Claim
 from reverie.models.scripted import Scripted
 
@@ -62,6 +64,16 @@ def test_the_model_is_told_who_speaks_what_day_it_is_and_what_is_known() -> None
     nonce = re.search(r"\[known ([0-9a-f]{8})\]\n- Ana has a sister\n- Ana is a nurse\n\[/known \1\]", system)
     assert nonce is not None
     assert text == f"[message {nonce[1]}]\n{MOVED}\n[/message {nonce[1]}]"
+
+
+def test_the_model_is_told_of_the_topics_that_rules_know_and_of_what_holds_one_thing_at_a_time() -> None:
+    system, _ = prompt_of(MOVED)
+    (line,) = re.findall(r"^- topic: (.*)$", system, re.MULTILINE)
+    one_at_a_time, others = (set(re.findall(r"\w+", part)) for part in re.split(r", if it says what that is; else ", line))
+    rules = resources.files("reverie.learn") / "rules"
+    topics = {topic for name in ("en", "es") for topic in tomllib.loads((rules / f"{name}.toml").read_text("utf-8"))["rule"]}
+    assert one_at_a_time - {"or"} == SLOTS
+    assert others - {"or", "else", "one", "word"} == topics - SLOTS
 
 
 def test_the_markers_of_two_questions_differ() -> None:

@@ -1,26 +1,27 @@
 """Language models behind a server, asked through a real one on this machine that speaks both protocols."""
 
 import asyncio
-import itertools
 import json
 import logging
 import sys
-import threading
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+import reverie
+from reverie import Scope
 from reverie.errors import BadInput, BudgetExceeded, ModelError
 from reverie.models.base import Answer, Asked, Model
 from reverie.models.choose import model_from
 from reverie.models.costs import Costs
+from tests.models import servers
+from tests.models.servers import KEY, Reply
 
-KEY = "sk-very-secret-0123456789"
 SCHEMA = {
     "type": "object",
     "properties": {"ok": {"type": "boolean"}},
@@ -31,17 +32,15 @@ QUESTION = Asked("Answer in JSON.", "is it?", schema=SCHEMA, timeout_s=5.0)
 MAKERS = ("openai", "anthropic", "ollama")
 JSON = {"Content-Type": "application/json"}
 
-Reply = tuple[int, dict[str, str], str]
-
 
 def now() -> datetime:
     return datetime(2026, 3, 2, tzinfo=UTC)
 
 
-def said(path: str, text: str = '{"ok": true}') -> Reply:
+def said(asked: servers.Asked, text: str = '{"ok": true}') -> Reply:
     """Answer as OpenAI's chat completions and Anthropic's messages do."""
     body: dict[str, Any] = {"id": "1", "model": "small"}
-    if path.endswith("/messages"):
+    if asked["path"].endswith("/messages"):
         body |= {"type": "message", "role": "assistant", "content": [{"type": "text", "text": text}], "stop_reason": "end_turn"}
         return 200, JSON, json.dumps(body | {"usage": {"input_tokens": 120, "output_tokens": 7}})
     choice = {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}
@@ -49,66 +48,23 @@ def said(path: str, text: str = '{"ok": true}') -> Reply:
     return 200, JSON, json.dumps(body | {"object": "chat.completion", "created": 1, "choices": [choice], "usage": usage})
 
 
-class Server(ThreadingHTTPServer):
-    """Answers each request by the next of its replies, the last one over and over."""
-
-    daemon_threads = True
+class Server(servers.Server):
+    """Is asked as any of the makers."""
 
     def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), Answering)
-        self.replies: Iterator[Callable[[str], Reply] | Reply] = itertools.repeat(said)
-        self.asked: list[dict[str, Any]] = []
-        self.headers: list[dict[str, str]] = []
-        self.released = threading.Event()
+        super().__init__(said)
         self.pauses: list[float] = []
 
-    def handle_error(self, *_: object) -> None:
-        pass  # whoever gave up waiting has hung up
-
-    def then(self, *replies: Callable[[str], Reply] | Reply) -> None:
-        self.replies = itertools.chain(replies, itertools.repeat(replies[-1]))
-
     def model(self, maker: str = "openai", name: str = "gpt-4o-mini", key: str | None = KEY) -> Model:
-        url = f"http://127.0.0.1:{self.server_address[1]}/v1"
-        model = model_from(f"{maker}:{name}", {maker: (url, key)}, Costs(None, now), now, self.pauses.append)
+        model = model_from(f"{maker}:{name}", {maker: (self.url, key)}, Costs(None, now), now, self.pauses.append)
         assert model is not None
         return model
 
 
-class Answering(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    server: Server
-
-    def do_POST(self) -> None:
-        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        self.server.asked.append({"path": self.path, **asked})
-        self.server.headers.append({name.lower(): value for name, value in self.headers.items()})
-        reply = next(self.server.replies)
-        status, headers, body = reply if isinstance(reply, tuple) else reply(self.path)
-        if status == 0:  # hang up without an answer
-            self.close_connection = True
-            return
-        self.send_response(status)
-        for name, value in headers.items():
-            self.send_header(name, value)
-        self.send_header("Content-Length", str(len(body.encode())))
-        self.end_headers()
-        self.wfile.write(body.encode())
-
-    def log_message(self, *_: object) -> None:
-        pass
-
-
 @pytest.fixture
 def server() -> Iterator[Server]:
-    server = Server()
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    yield server
-    server.released.set()
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    with Server().serving() as server:
+        yield server
 
 
 def failure(model: Model, question: Asked = QUESTION) -> ModelError:
@@ -205,11 +161,7 @@ def test_what_does_not_pass_is_reported_after_three_tries(server: Server) -> Non
 
 @pytest.mark.parametrize("maker", MAKERS)
 def test_a_server_that_does_not_answer_in_time_is_given_up(server: Server, maker: str) -> None:
-    def slow(path: str) -> Reply:
-        server.released.wait(30)
-        return said(path)
-
-    server.then(slow)
+    server.then(server.slow)
     failed = failure(server.model(maker), Asked("s", "t", timeout_s=0.2))
     assert "did not answer within 0.2 s; is it busy?" in str(failed)
     assert (failed.may_pass, len(server.asked)) == (True, 3)
@@ -218,8 +170,7 @@ def test_a_server_that_does_not_answer_in_time_is_given_up(server: Server, maker
 @pytest.mark.parametrize("maker", MAKERS)
 def test_a_server_that_is_not_there_is_named(maker: str) -> None:
     costs = Costs(None, now)
-    servers = {maker: ("http://127.0.0.1:9/v1", KEY)}
-    model = model_from(f"{maker}:small", servers, costs, now, lambda _: None)
+    model = model_from(f"{maker}:small", {maker: ("http://127.0.0.1:9/v1", KEY)}, costs, now, lambda _: None)
     assert model is not None
     failed = failure(model)
     assert "http://127.0.0.1:9" in str(failed)
@@ -228,21 +179,46 @@ def test_a_server_that_is_not_there_is_named(maker: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("reply", "key", "expected"),
+    ("reply", "key", "expected", "is_set_wrong"),
     [
-        ((401, {}, f"bad key {KEY}"), KEY, "refused the key; check OPENAI_API_KEY (401: bad key [key])"),
-        ((403, {}, ""), None, "wants a key and none is set; set OPENAI_API_KEY (403"),
-        ((404, {}, "no model"), KEY, "knows no model 'gpt-4o-mini'; check its name and the url (404: no model)"),
-        ((400, {}, "too\n\tlong\x1b[31m"), KEY, "answered 400: too long [31m"),
-        ((302, {"Location": "http://127.0.0.1:9/"}, ""), KEY, "gave no answer: Error code: 302"),
-        ((429, JSON, '{"error": {"code": "insufficient_quota", "message": "no money"}}'), KEY, "no money"),
+        ((401, {}, f"bad key {KEY}"), KEY, "refused the key; check OPENAI_API_KEY (401: bad key [key])", True),
+        ((403, {}, ""), None, "wants a key and none is set; set OPENAI_API_KEY (403", True),
+        ((404, {}, "no model"), KEY, "knows no model 'gpt-4o-mini'; check its name and the url (404: no model)", True),
+        (
+            (429, JSON, '{"error": {"code": "insufficient_quota", "message": "no money"}}'),
+            KEY,
+            "see to your account there",
+            True,
+        ),
+        ((402, {}, "no money"), KEY, "wants to be paid first; see to your account there (no money)", True),
+        ((400, {}, "too\n\tlong\x1b[31m"), KEY, "answered 400: too long [31m", False),
+        ((302, {"Location": "http://127.0.0.1:9/"}, ""), KEY, "gave no answer: Error code: 302", False),
     ],
 )
-def test_what_will_not_pass_is_not_tried_again(server: Server, reply: Reply, key: str | None, expected: str) -> None:
+def test_what_will_not_pass_by_itself_is_not_tried_again(
+    server: Server, reply: Reply, key: str | None, expected: str, is_set_wrong: bool
+) -> None:
     server.then(reply)
     failed = failure(server.model(key=key))
     assert expected in str(failed)
-    assert (failed.may_pass, len(server.asked)) == (False, 1)
+    assert (failed.is_set_wrong, failed.may_pass, len(server.asked)) == (is_set_wrong, is_set_wrong, 1)
+
+
+def test_what_was_said_waits_until_what_is_set_wrong_is_put_right(server: Server, tmp_path: Path) -> None:
+    """C4: and is learned when the home is opened again, and anything said."""
+    lima = {"fact": "I live in Lima", "quote": "I live in Lima", "type": "profile", "topic": "home", "about": "speaker"}
+    fact = json.dumps({"facts": [lima | {"confidence": 0.9}]})
+    ana = Scope("flat", person="ana")
+    server.then((401, {}, "bad key"))
+    with reverie.open(tmp_path, embedder="none", background=False, model=server.model()) as mind:
+        turn = mind.observe("I live in Lima", speaker="Ana", scope=ana)
+        for _ in range(5):
+            mind.settle()
+        assert (mind.learned(turn.id).is_done, mind.status().spaces[0].failed) == (None, 0)
+    server.then(lambda asked: said(asked, fact))
+    with reverie.open(tmp_path, embedder="none", background=False, model=server.model()) as mind:
+        mind.observe("good to be back in the city", speaker="Ana", scope=ana)
+        assert [memory.text for memory in mind.learned(turn.id)] == ["I live in Lima"]
 
 
 @pytest.mark.parametrize("maker", MAKERS)
@@ -318,8 +294,7 @@ def test_the_name_says_which_model_of_which_server(choice: str, url: str, name: 
 def test_no_budget_holds_a_server_of_ones_own(server: Server) -> None:
     """K17: what has no price cannot be held to one."""
     costs = Costs(None, now, daily=0)
-    servers = {"openai": (f"http://127.0.0.1:{server.server_address[1]}/v1", KEY)}
-    model = model_from("openai:gpt-4o-mini", servers, costs, now)
+    model = model_from("openai:gpt-4o-mini", {"openai": (server.url, KEY)}, costs, now)
     assert model is not None
     assert model.ask(QUESTION) == Answer('{"ok": true}', 120, 7)
     with pytest.raises(BudgetExceeded, match="raise daily_budget, or wait for the next day"):

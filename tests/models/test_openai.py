@@ -1,97 +1,49 @@
 """The embedder behind a server, asked through a real one on this machine that answers as each test tells it to."""
 
-import itertools
 import json
 import logging
 import sys
-import threading
 import time
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
 
 import numpy as np
 import pytest
 
 from reverie.errors import BadInput, ModelError
 from reverie.models.openai import OpenAI
-
-KEY = "sk-very-secret-0123456789"
-
-Reply = tuple[int, dict[str, str], str]
+from tests.models import servers
+from tests.models.servers import KEY, Reply
 
 
 def vector_of(text: str) -> list[float]:
     return [float(len(text)), 1.0, float(sum(map(ord, text)) % 97)]
 
 
-def embedded(texts: list[str]) -> Reply:
+def embedded(asked: servers.Asked) -> Reply:
     """Answer as OpenAI does, last text first: only the index says which is which."""
+    texts = asked["input"]
     data = [{"object": "embedding", "index": place, "embedding": vector_of(text)} for place, text in enumerate(texts)]
     return 200, {}, json.dumps({"object": "list", "data": data[::-1], "model": "small"})
 
 
-class Server(ThreadingHTTPServer):
-    """Answers each request by the next of its replies, the last one over and over."""
-
-    daemon_threads = True
+class Server(servers.Server):
+    """Is asked as OpenAI is."""
 
     def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), Answer)
-        self.replies: Iterator[Callable[[list[str]], Reply] | Reply] = itertools.repeat(embedded)
-        self.asked: list[dict[str, Any]] = []
-        self.headers: list[dict[str, str]] = []
-        self.released = threading.Event()
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.server_address[1]}/v1"
-
-    def then(self, *replies: Callable[[list[str]], Reply] | Reply) -> None:
-        self.replies = itertools.chain(replies, itertools.repeat(replies[-1]))
+        super().__init__(embedded)
 
     def embedder(self, *, timeout_s: float = 5.0, tries: int = 3, key: str | None = KEY) -> OpenAI:
         return OpenAI("small", self.url, key, timeout_s, tries, pause_s=0.001)
 
 
-class Answer(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    server: Server
-
-    def do_POST(self) -> None:
-        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        self.server.asked.append({"path": self.path, **asked})
-        self.server.headers.append(dict(self.headers))
-        reply = next(self.server.replies)
-        status, headers, body = reply if isinstance(reply, tuple) else reply(asked["input"])
-        if status == 0:  # hang up without an answer
-            self.close_connection = True
-            return
-        self.send_response(status)
-        for name, value in headers.items():
-            self.send_header(name, value)
-        self.send_header("Content-Length", str(len(body.encode())))
-        self.end_headers()
-        self.wfile.write(body.encode())
-
-    def log_message(self, *_: object) -> None:
-        pass
-
-
 @pytest.fixture
 def server() -> Iterator[Server]:
-    server = Server()
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    yield server
-    server.released.set()
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    with Server().serving() as server:
+        yield server
 
 
 def failure(embedder: OpenAI, texts: list[str] | None = None) -> str:
@@ -112,12 +64,12 @@ def test_rows_come_in_the_order_of_the_texts_and_have_length_one(server: Server)
 def test_the_server_is_sent_the_model_the_texts_and_the_key(server: Server) -> None:
     server.embedder().embed(["a", "b"])
     assert server.asked == [{"path": "/v1/embeddings", "model": "small", "input": ["a", "b"], "encoding_format": "float"}]
-    assert server.headers[0]["Authorization"] == f"Bearer {KEY}"
+    assert server.headers[0]["authorization"] == f"Bearer {KEY}"
 
 
 def test_without_a_key_none_is_sent(server: Server) -> None:
     server.embedder(key=None).embed(["a"])
-    assert "Authorization" not in server.headers[0]
+    assert "authorization" not in server.headers[0]
 
 
 def test_many_texts_are_sent_in_batches(server: Server) -> None:
@@ -243,11 +195,7 @@ def test_vectors_that_change_their_length_are_refused(server: Server) -> None:
 
 
 def test_a_server_that_does_not_answer_in_time_is_given_up(server: Server) -> None:
-    def slow(texts: list[str]) -> Reply:
-        server.released.wait(30)
-        return embedded(texts)
-
-    server.then(slow)
+    server.then(server.slow)
     assert failure(server.embedder(timeout_s=0.1, tries=2)).endswith(
         "did not answer within 0.1 s, 2 times; is the server busy?"
     )
@@ -255,11 +203,7 @@ def test_a_server_that_does_not_answer_in_time_is_given_up(server: Server) -> No
 
 
 def test_a_server_that_is_slow_once_is_asked_again(server: Server) -> None:
-    def slow(texts: list[str]) -> Reply:
-        server.released.wait(30)
-        return embedded(texts)
-
-    server.then(slow, embedded)
+    server.then(server.slow, embedded)
     assert server.embedder(timeout_s=0.3).embed(["a"]).shape == (1, 3)
 
 
@@ -298,7 +242,7 @@ def test_a_key_that_cannot_be_sent_is_refused_without_showing_it(key: str) -> No
 
 def test_white_space_around_a_key_does_not_matter(server: Server) -> None:
     server.embedder(key=f" {KEY}\n").embed(["a"])
-    assert server.headers[0]["Authorization"] == f"Bearer {KEY}"
+    assert server.headers[0]["authorization"] == f"Bearer {KEY}"
 
 
 @pytest.mark.parametrize("key", [None, "", " "])

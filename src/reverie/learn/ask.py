@@ -33,7 +33,7 @@ log = logging.getLogger(__name__)
 MOST = 4  # facts of one message (C4)
 LEAST, LONGEST = 4, 320  # characters of a message, white space collapsed: below nothing is asked, above it is cut (C4)
 _READ = 2000  # characters of a message that are looked at
-_SLOTS = frozenset({"name", "home", "employer", "job", "birthday", "age"})  # topics that hold one thing at a time
+SLOTS = frozenset({"name", "home", "employer", "job", "birthday", "age"})  # topics that hold one thing at a time
 _KNOWN, _KNOWN_LENGTH, _NAME_LENGTH, _TOPIC_LENGTH = 20, 200, 80, 40
 _DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 
@@ -182,7 +182,7 @@ def _claim(fact: object, own: str, day: datetime, speaker: str) -> Claim | None:
         fact.get("corrects") is True,
         fact.get("wish") is True,
         _day_named(fact.get("date"), own, day),
-        slot=topic if topic in _SLOTS else "",
+        slot=topic if topic in SLOTS else "",
         language=language_of(own),
     )
 

@@ -152,11 +152,14 @@ class Chat:
                 return ModelError(f"{self._url} cannot be reached ({said}); is the server running?", may_pass=True)
             case theirs.ModelHTTPError(status_code=401 | 403 as status):
                 what = "refused the key; check" if self._key else "wants a key and none is set; set"
-                return ModelError(f"{self._url} {what} {self._by.key_setting} ({status}: {said})")
+                return ModelError(f"{self._url} {what} {self._by.key_setting} ({status}: {said})", is_set_wrong=True)
             case theirs.ModelHTTPError(status_code=404):
-                return ModelError(f"{self._url} knows no model {self._model!r}; check its name and the url (404: {said})")
+                wrong = f"{self._url} knows no model {self._model!r}; check its name and the url (404: {said})"
+                return ModelError(wrong, is_set_wrong=True)
+            case theirs.ModelHTTPError(status_code=402) | theirs.ModelQuotaExceededError():
+                return ModelError(f"{self._url} wants to be paid first; see to your account there ({said})", is_set_wrong=True)
             case theirs.ModelHTTPError(status_code=status):
-                passes = (status == 429 or status >= 500) and not isinstance(exc, theirs.ModelQuotaExceededError)
+                passes = status == 429 or status >= 500
                 wait = f", asking to wait {exc.retry_after:.0f} s" if exc.retry_after else ""
                 return ModelError(f"{self._url} answered {status}{wait}: {said}", may_pass=passes, wait_s=exc.retry_after)
             case _:

@@ -47,7 +47,7 @@ class Steady:
             try:
                 answer = self._asked_once(asked)
             except ModelError as exc:
-                if not exc.may_pass or attempt == tries or (exc.wait_s or 0) > LONGEST_WAIT_S:
+                if not exc.may_pass or exc.is_set_wrong or attempt == tries or (exc.wait_s or 0) > LONGEST_WAIT_S:
                     self._ended(exc.may_pass)
                     raise
                 pause_s = PAUSE_S * 2 ** (attempt - 1) * random.uniform(0.5, 1.0)  # so that many do not come back at once
