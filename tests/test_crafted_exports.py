@@ -42,11 +42,6 @@ NewMind = Callable[[], Mind]
 
 
 @pytest.fixture
-def clock() -> Clock:
-    return Clock()
-
-
-@pytest.fixture
 def new_mind(clock: Clock) -> Iterator[NewMind]:
     opened: list[Mind] = []
 

@@ -53,7 +53,7 @@ class Mind:
         self._embedding = Embedding(store, embedder, background, self._actions)
         self._episodes = Episodes(store, embedder, summariser(model), self._now, learns, background)
         self._study = Study(store, model, self.people.zone_of, self._now, self._actions, learns, background)
-        self._study.then = self._episodes.look
+        self._episodes.follow(self._study, self._embedding)
         self._asking = Asking(store, self._embedding, self.people, self._now, timedelta(days=recalls_days), expand)
 
     # write
@@ -145,7 +145,7 @@ class Mind:
     def settle(self, timeout_s: float | None = None) -> Settled:
         """Wait until what was observed is learned and embedded."""
         limit = None if timeout_s is None else check.seconds(timeout_s, "timeout_s")
-        return settle_all((self._study, self._episodes, self._embedding), limit)
+        return settle_all((self._study, self._embedding, self._episodes, self._embedding), limit)
 
     def end(self, scope: Scope | None = None, task: str | None = None) -> Memory | None:
         """Say that a session or task is over: what matters of it is kept as a summary, which is returned if there is any."""
@@ -284,7 +284,7 @@ class Mind:
         said = check.optional_text(text, "text")
         expect = None if expect is None else check.count(expect, "expect")
         with self._changing(here, check.optional_text(reason, "reason") or "updated") as draft:
-            return revise.update(draft, id, here, said, expect, details)
+            return revise.update(draft, id, here, said, expect, details, self._study.job_of)
 
     def forget(
         self,
@@ -329,7 +329,7 @@ class Mind:
         """Take back a commit, all of it that the scope sees or nothing."""
         here = self._scope_of(commit, scope, "c")
         with self._changing(here, f"undid {commit}") as draft:
-            erased = revise.undo(draft, commit, here)
+            erased = revise.undo(draft, commit, here, self._study.job_of)
             return replace(_written(draft, here) or Commit("", 0, draft.at, _by(here), ""), erased=erased)
 
     def erase(

@@ -337,6 +337,7 @@ def _write(handle: TextIO, dump: Dump) -> None:
                 ],
                 "source": [source.message_ids, source.memory_ids, source.quote, source.place],
                 "rests_on": held.sighting.rests_on,
+                **({"voice": held.sighting.voice.hex()} if held.sighting.voice else {}),
             },
         )
     for state in dump.states:
@@ -503,7 +504,8 @@ def _read_line(value: dict[str, Any], space: str, part: dict[str, list[Any]]) ->
         messages, memories, quote, place = value["source"]
         source = Source(tuple(messages), tuple(memories), check.optional_text(quote, "quote"), place)
         rests_on = check.names(value["rests_on"], "rests_on")
-        sighting = Sighting(_time(at), check.share(confidence, "confidence"), source, rests_on)
+        voice = bytes.fromhex(value.get("voice", ""))
+        sighting = Sighting(_time(at), check.share(confidence, "confidence"), source, rests_on, voice)
         part["sightings"].append(
             Held(str(id), bytes.fromhex(key), _seq(seq), None if retired is None else _seq(retired), sighting)
         )

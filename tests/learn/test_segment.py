@@ -349,6 +349,24 @@ def test_turns_without_their_vectors_wait_for_them(world: World) -> None:
     assert segment.write_episodes(world.store, "default", world.embedder, later) == 2, "in the end words alone decide"
 
 
+def test_days_that_were_looked_at_before_they_had_vectors_are_all_told_once_they_have(world: World) -> None:
+    world.embedder = Hashing()
+    for topic in range(4):
+        world.talk(topic, 6, after=24 * 60)
+    assert segment.write_episodes(world.store, "default", world.embedder, START) == 0, "none has its vector"
+    world.write(minutes=40)
+    assert [one.extra["turns"] for one in world.all()] == [6, 6, 6, 6]
+
+
+@pytest.mark.parametrize("background", [True, False])
+def test_an_import_is_told_once_it_is_settled(background: bool) -> None:
+    with reverie.open(":memory:", embedder=Hashing(), background=background) as mind:
+        days = [(topic, turn, START + timedelta(days=topic, minutes=turn)) for topic in range(3) for turn in range(6)]
+        mind.observe_many({"text": talk(topic, turn), "speaker": "Ana", "at": at} for topic, turn, at in days)
+        assert mind.settle().pending == 0
+        assert [one.extra["turns"] for one in mind.scan(kinds=("episode",))] == [6, 6, 6]
+
+
 def test_the_end_of_a_session_keeps_a_summary_and_starts_afresh(world: World) -> None:
     """A8: short-term and scratchpad compressed, the episode closed, both cleared."""
     turns = world.talk(0, 4)

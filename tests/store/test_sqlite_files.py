@@ -640,7 +640,8 @@ def test_short_turns_embedded_before_there_were_windows_are_embedded_again(
     monkeypatch.undo()
     connection = apsw.Connection(str(file_of(tmp_path, "old")))
     connection.execute(
-        "DROP INDEX versions_job; DROP INDEX versions_subject; ALTER TABLE versions DROP COLUMN job; PRAGMA user_version = 2"
+        "ALTER TABLE sightings DROP COLUMN voice; DROP INDEX texts_teller; DROP INDEX versions_job;"
+        " DROP INDEX versions_subject; ALTER TABLE versions DROP COLUMN job; PRAGMA user_version = 2"
     )
     vector = np.ones(64, np.float16).tobytes()
     connection.execute("INSERT INTO models(name, length, upto) VALUES(?, 64, 2)", (Hashing().name,))

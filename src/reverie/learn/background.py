@@ -26,6 +26,7 @@ PATIENCE_S = 60.0  # with a process that is at the task and does not get on
 LONGEST_WAIT_S = 1e7  # as good as for ever, and what every platform can count
 TURN_S = 0.2  # how often to look whether another process has finished
 FIRST_REST_S, LONGEST_REST_S = 1.0, 60.0
+AROUND_S, BREATH_S = 0.1, 0.001  # who wrote within the one is let through for the other, again and again
 
 log = logging.getLogger(__name__)
 logging.getLogger("reverie").addHandler(logging.NullHandler())  # quiet unless the program asks for its logs
@@ -53,7 +54,8 @@ class Background:
     def __init__(self, store: Store, is_on: bool, background: bool = True) -> None:
         self._store, self._is_on, self._background = store, is_on, background
         self._waiting: dict[str, int] = {}  # spaces in which something may be left to do, by when they were last noticed
-        self._noticed = 0
+        self._noticed, self._noticed_at = 0, 0.0
+        self._waited_for = 0  # by so many
         self._wake = threading.Condition()
         self._worker: threading.Thread | None = None
         self._is_closing = self._is_failing = self._looked_around = False
@@ -79,6 +81,10 @@ class Background:
         """Tell whether anything is left to do in a space."""
         return self.left(space) > 0
 
+    def is_coming(self, space: str) -> bool:
+        """Tell whether something is left to do in a space, and is being done."""
+        return self._is_on and not self._is_failing and self.is_left(space)
+
     def notice(self, space: str, own: int = 1) -> None:
         """Take note that a space was written; without background work, see at once to what was.
 
@@ -89,6 +95,7 @@ class Background:
         if self._background:
             with self._wake:
                 self._await(space)
+                self._noticed_at = time.monotonic()
                 self._start()
                 self._wake.notify_all()
         elif self._count(space) <= INLINE + own:
@@ -121,13 +128,25 @@ class Background:
         for space in () if self._background else lacking:
             self._work_here(space, deadline, is_patient=True)
         with self._wake:
+            self._waited_for += 1
             self._wake.wait_for(
                 lambda: not self._waiting or self._is_failing or self._is_closing or self._worker is None,
                 None if deadline is None else max(0.0, deadline - time.monotonic()),
             )
+            self._waited_for -= 1
         left = sum(map(self._count, self._store.spaces()))
         failed = left if self._is_failing else min(left, self._given_up())
         return Settled(left - failed, failed)
+
+    def _is_in_the_way(self) -> bool:
+        """Tell whether somebody wrote a moment ago and may go on, while nobody waits for this work."""
+        is_waited_for = self._waited_for or self._is_closing or self._worker is not threading.current_thread()
+        return not is_waited_for and time.monotonic() - self._noticed_at < AROUND_S
+
+    def _breathe(self) -> None:
+        """Let whoever is writing have the interpreter, which else is had in turns of five milliseconds."""
+        if self._is_in_the_way():
+            time.sleep(BREATH_S)
 
     def close(self, patience_s: float = CLOSE_S, last_s: float = CLOSE_S) -> None:
         """Go on for a moment with what is left, then stop; the rest is done when the home is opened again."""
@@ -251,12 +270,12 @@ class Background:
 
 
 def settle_all(works: Iterable[Background], timeout_s: float | None) -> Settled:
-    """Wait until nothing is left of several tasks, one after the other, all within the time given."""
+    """Wait until nothing is left of several tasks, one after the other, all within the time given; one may come twice."""
     deadline = None if timeout_s is None else time.monotonic() + min(timeout_s, LONGEST_WAIT_S)
-    settled = Settled(0, 0)
+    settled: dict[Background, Settled] = {}
     for work in works:
-        settled += work.settle(None if deadline is None else max(0.0, deadline - time.monotonic()))
-    return settled
+        settled[work] = work.settle(None if deadline is None else max(0.0, deadline - time.monotonic()))
+    return sum(settled.values(), Settled(0, 0))
 
 
 def _stop(background: weakref.ref[Background]) -> None:

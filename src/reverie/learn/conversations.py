@@ -19,7 +19,7 @@ from reverie.memory.scope import Scope
 from reverie.memory.trace import Memory, last_id_of
 from reverie.memory.working import State
 from reverie.state import FIRST_MOMENT
-from reverie.store.base import Held, View, Where
+from reverie.store.base import ERASED, Held, View, Where
 
 CURSOR, TOPICS = "episodes", "topics"  # kinds of session state
 MANY = 1_000  # changes, above which the whole space is looked through; also how many turns at a time
@@ -79,12 +79,10 @@ class Streams(dict[tuple[str | None, ...], Stream]):
         return self[key]
 
 
-def cursor_at(
-    space: str, seq: int, last: str, turns: int, waiting: Mapping[str, datetime], untold: Iterable[str], now: datetime
-) -> State:
+def cursor_at(space: str, seq: int, last: str, waiting: Mapping[str, datetime], untold: Iterable[str], now: datetime) -> State:
     """Return the cursor that says: all was seen up to here and to this memory, but for what waits for its time."""
     due = {id: moment.isoformat() for id, moment in waiting.items()}
-    value = {"seq": seq, "last": last, "turns": turns, "waiting": due, "untold": list(dict.fromkeys(untold))}
+    value = {"seq": seq, "last": last, "waiting": due, "untold": list(dict.fromkeys(untold))}
     return State(CURSOR, Scope(space), "", value, now)
 
 
@@ -106,7 +104,7 @@ def untold(view: View) -> list[str]:
 def touched(view: View, cursor: State | None, now: datetime) -> dict[Stream, Touched]:
     """Return the conversations in which something changed or falls due."""
     turns: Iterable[Memory | None] = _all_turns(view)
-    if cursor is not None and count(view, seq := int(str(cursor.value["seq"]))) == cursor.value["turns"]:
+    if cursor is not None and ERASED not in view.reasons_since(seq := int(str(cursor.value["seq"]))):
         last, is_turn = str(cursor.value.get("last", "")), everything(view.space, "turn", retired=True)
         changed = view.changed_between(seq, view.last_seq(), Scope.owner(view.space))
         old = [id for id in changed if id <= last]
@@ -130,11 +128,6 @@ def _all_turns(view: View, after: str | None = None) -> Iterator[Memory]:
     while page:
         yield from page
         page = view.scan(turns, page[-1].id, MANY)
-
-
-def count(view: View, seq: int) -> int:
-    """Return how many turns were believed at a moment of the past: nothing but an erase changes that."""
-    return view.count(replace(everything(view.space, "turn"), at=seq)).get("turn", 0)
 
 
 def last_id(view: View) -> str:

@@ -59,6 +59,7 @@ class Episodes(Background):
     ) -> None:
         self._embedder, self.summarise, self._clock = embedder, summarise, clock
         self._written: dict[str, int] = {}  # how often each space was, since its conversations were last looked at
+        self._after: tuple[Background, ...] = ()
         self._counting = threading.Lock()
         super().__init__(store, is_on, background)
 
@@ -71,14 +72,21 @@ class Episodes(Background):
         return untold + int(self._written.get(space, 0) >= EVERY)
 
     def notice(self, space: str, own: int = 1) -> None:
+        self._noticed_at = time.monotonic()
         with self._counting:
             self._written[space] = self._written.get(space, 0) + own
         if not self._background:  # else when what was said is learned: `look` is called then
             self.look(space)
 
+    def follow(self, *works: Background) -> None:
+        """Come after these: what is learned and embedded need be looked at only once."""
+        self._after = works
+        for work in works:
+            work.then = self.look
+
     def look(self, space: str) -> None:
-        """See to a space if it was written often enough."""
-        if self._written.get(space, 0) >= EVERY:
+        """See to a space if it was written often enough, and nothing that comes before is left to do there."""
+        if self._written.get(space, 0) >= EVERY and not any(work.is_coming(space) for work in self._after):
             super().notice(space)
 
     def rewrite(self, space: str) -> None:
@@ -105,10 +113,9 @@ class Episodes(Background):
         with self._counting:
             self._written.pop(space, None)
         try:
-            return (
-                segment.write_episodes(self._store, space, self._embedder, self._clock(), self.summarise is not None)
-                is not None
-            )
+            has_model = self.summarise is not None
+            written = segment.write_episodes(self._store, space, self._embedder, self._clock(), has_model, self._breathe)
+            return written is not None
         except ReverieError as exc:  # the turns are there, and the next look finds them
             log.warning("no episodes are written in space %r: %s", space, exc)
             return True

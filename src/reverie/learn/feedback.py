@@ -15,7 +15,7 @@ from datetime import datetime
 
 from reverie.errors import BadInput, Refused
 from reverie.learn import revise
-from reverie.learn.ingest import has_opted_out
+from reverie.learn.ingest import has_opted_out, weigh
 from reverie.memory.scope import Scope, meet
 from reverie.memory.trace import Memory, Sighting, effective_confidence
 from reverie.memory.working import State
@@ -80,10 +80,7 @@ def _less_sure(draft: Draft, memory: Memory) -> None:
     wanted, key = max(LEAST, memory.confidence * LESS_SURE), key_of(memory)
     held = [one for one in draft.sightings(memory.id) if one.retired_seq is None]
     share = _share([one.sighting for one in held if one.key == key], memory.trust, wanted)
-    draft.retire_sightings(None, [memory.id])
-    for one in held:
-        counts = one.sighting.confidence * (share if one.key == key else 1.0)
-        draft.sight(one.id, one.key, replace(one.sighting, confidence=counts))
+    weigh(draft, memory.id, lambda one: one.sighting.confidence * (share if one.key == key else 1.0))
     draft.add(replace(memory, confidence=wanted))
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import islice
@@ -17,6 +17,7 @@ from typing import Any
 
 from reverie.errors import BadInput, Erased, NotFound, Refused
 from reverie.learn import quarantine
+from reverie.learn.ask import own_words
 from reverie.learn.ground import grounded
 from reverie.learn.guard import judge
 from reverie.learn.quarantine import Quarantined
@@ -32,6 +33,7 @@ from reverie.memory.trace import (
     Sighting,
     Source,
     bounded_trust,
+    effective_confidence,
     less_trusted,
     upsert_key,
 )
@@ -41,7 +43,7 @@ TRUST_OF_ROLE = {"user": "user", "assistant": "agent", "tool": "tool", "system":
 TURN_NAMES = {
     "text", "speaker", "role", "at", "message_id", "reply_to", "trust", "audience", "attachments", "place", "certainty",
 }  # fmt: skip
-OBSERVED = "observed"  # the reason of the commits that turns come in by
+OBSERVED, SEGMENTED = "observed", "segmented"  # the reasons of the commits that turns and episodes come in by
 BATCH = 1_000  # turns in one commit: a crash loses fewer than that, and the cost of a commit is shared by so many
 REMEMBERED = tuple(kind for kind in KINDS if kind != "turn")
 BECOMING = {"pattern": "pattern", "procedure": "procedure"}  # all else is let in as a fact is
@@ -51,6 +53,8 @@ WAITING = 400  # turns that came in one by one and wait to be learned from (C3)
 HEARD = 0.6  # how sure a transcript must be to count as its speaker's own words (C5)
 UNCONFIRMED = 0.5  # the most that a model's own word is worth where no person said so
 CAPTIONS = 2_000  # characters kept of what is seen in attachments
+
+Still = Callable[[Memory, str], bool]
 
 
 def turn(
@@ -140,22 +144,29 @@ def keep_turn(draft: Draft, said: Memory, scope: Scope, job: str | None) -> tupl
     _refuse_opted_out(draft, said.origin.person or said.speaker)
     known = _known(draft, said, scope)
     if known is None:
-        if job == "live":
-            _make_room(draft, author_of(said))
-        return draft.add(said, job), True
+        return _add(draft, said, job), True
     # A message that was forgotten or retracted does not come back by being delivered again, nor does a corrected mistake.
     if known.memory.text == said.text or known.retired_seq is not None or _last_delivered(draft, known.memory) == said.text:
         return known.memory, False
-    if job == "live":
-        _make_room(draft, author_of(said))
     edited = replace(said, id=known.memory.id, happened_at=known.memory.happened_at, pinned=known.memory.pinned)
-    edited = draft.add(edited, job)
+    return edit(draft, edited, job), True
+
+
+def edit(draft: Draft, edited: Memory, job: str | None) -> Memory:
+    """Keep a turn in other words; of what rested on the old ones, what the new ones do not say goes."""
+    edited = _add(draft, edited, job)
 
     def still(memory: Memory, claim: str) -> bool:
-        return fold(claim) in fold(edited.text) if memory.extra.get("learned") else grounded(claim, edited.text)
+        return fold(claim) in fold(own_words(edited.text)) if memory.extra.get("learned") else grounded(claim, edited.text)
 
-    unsay(draft, resting_only_on(draft, [edited], still))
-    return edited, True
+    let_go(draft, [edited], still)
+    return edited
+
+
+def _add(draft: Draft, said: Memory, job: str | None) -> Memory:
+    if job == "live":
+        _make_room(draft, author_of(said))
+    return draft.add(said, job)
 
 
 def author_of(said: Memory) -> str:
@@ -333,18 +344,20 @@ def not_ours(extra: dict[str, object]) -> dict[str, object]:
 
 
 def keep_thing(
-    draft: Draft, told: Memory, scope: Scope, approved_by: str | None = None, adds: bool = True
+    draft: Draft, told: Memory, scope: Scope, approved_by: str | None = None, learned_from: list[Memory] | None = None
 ) -> Memory | Quarantined:
     """Keep a thing, or note that it was said again (C1); what was forgotten comes back when it is told on purpose.
 
-    What may not become what it is to be goes into quarantine, unless a person approved it. With `adds` False it is only noted
-    that it was said again, which makes nobody surer.
+    What may not become what it is to be goes into quarantine, unless a person approved it: then it is their own word. What is
+    learned from turns counts once a day for whoever said it.
     """
     _refuse_opted_out(draft, told.origin.person, told.subject)
-    sources = _sources(draft, told, scope)
+    told = replace(told, extra={name: value for name, value in told.extra.items() if name != "unconfirmed"})
+    sources = sources_of(draft, told, scope) if learned_from is None else learned_from
     told = _no_wider_than(told, sources)
     if approved_by is not None:
-        told = replace(told, trust="hand", extra={**told.extra, "allowed_by": approved_by})
+        sure = max(told.confidence, DEFAULT_CONFIDENCE)
+        told = replace(told, trust="hand", confidence=sure, extra={**told.extra, "allowed_by": approved_by})
     told, reason = _let_in(told, sources)
     if reason is not None:
         by = told.extra.get("told_by") or ("model" if told.trust == "agent" else told.origin.person or "owner")
@@ -352,20 +365,46 @@ def keep_thing(
     known = _known(draft, told, scope)
     if known is not None and known.retired_seq is not None and _is_another(draft, known.memory):
         known = None
-    sure = told.confidence if adds else 0.0
+    sure = told.confidence
     if known is None:
         kept = draft.add(told)
     else:
         fuller = _with_details(known.memory, told)
         kept = known.memory if fuller == known.memory and known.retired_seq is None else draft.add(fuller)
-        if less_trusted(told.trust, kept.trust) != kept.trust or told.extra.get("unconfirmed"):
-            sure = 0.0  # it was said, but by somebody whose word adds nothing
+        # It was said, but by somebody whose word adds nothing, whether they said so later or before.
+        if less_trusted(told.trust, kept.trust) != kept.trust or (
+            told.extra.get("unconfirmed") and not kept.extra.get("unconfirmed")
+        ):
+            sure = 0.0
+        elif kept.trust != known.memory.trust:
+            weigh(draft, kept.id, lambda held: 0.0)
     rests_on = tuple(dict.fromkeys(source.id for source in sources))
     key = upsert_key(told.kind, told.subject, told.text, told.audience)
-    draft.sight(kept.id, key, Sighting(draft.at, sure, told.source, rests_on))
+    sighting = Sighting(draft.at, sure, told.source, rests_on, _voice(kept.id, told, learned_from or []))
+    draft.sight(kept.id, key, sighting)
+    if known is None:
+        return replace(kept, confidence=effective_confidence(kept.trust, [sighting]))
     found = draft.get(kept.id, Where(Scope.owner(draft.space)))
     assert found is not None
     return found
+
+
+def weigh(draft: Draft, id: str, sure: Callable[[Held], float]) -> None:
+    """Let the tellings of a memory count as `sure` says from now on."""
+    held = [one for one in draft.sightings(id) if one.retired_seq is None]
+    draft.retire_sightings(held)
+    for one in held:
+        draft.sight(id, one.key, replace(one.sighting, confidence=sure(one)))
+
+
+def _voice(id: str, told: Memory, sources: list[Memory]) -> bytes:
+    """Return who says so and on which day, as a hash that means nothing elsewhere; what only models say is one voice."""
+    said = next((source for source in sources if source.kind == "turn"), None)
+    is_unconfirmed = told.extra.get("unconfirmed")
+    if said is None and not is_unconfirmed:
+        return b""
+    whose = (author_of(said), said.happened_at and said.happened_at.date()) if said and not is_unconfirmed else None
+    return hashlib.blake2b(repr((id, whose)).encode(), digest_size=8).digest()
 
 
 def allow(draft: Draft, id: str, here: Scope, by: str) -> Memory:
@@ -384,6 +423,7 @@ def _let_in(told: Memory, sources: list[Memory]) -> tuple[Memory, str | None]:
     if told.kind == "episode":
         return told, None
     text, is_bounded = f"{told.title}: {told.text}" if told.title else told.text, told.trust != "user" or bool(sources)
+    text = "\n".join((text, *told.tags))
     verdict = judge(text, told.trust, BECOMING.get(told.kind, "fact"), is_bounded=is_bounded)
     if not verdict.allowed:
         return told, verdict.reason
@@ -433,7 +473,7 @@ def _with_details(known: Memory, told: Memory) -> Memory:
     return replace(fuller, trust=told.trust, confidence=told.confidence, source=told.source, origin=told.origin)
 
 
-def _sources(view: View, told: Memory, scope: Scope) -> list[Memory]:
+def sources_of(view: View, told: Memory, scope: Scope) -> list[Memory]:
     """Return the memories that a source names, as far as `scope` sees them; a message may also be one never kept here."""
     sources = []
     for id in told.source.memory_ids:
@@ -458,7 +498,23 @@ def _no_wider_than(told: Memory, sources: list[Memory]) -> Memory:
     return replace(told, audience=audience, trust=trust, confidence=confidence)
 
 
-def resting_only_on(view: View, going: Iterable[Memory], still: Callable[[Memory, str], bool] | None = None) -> list[str]:
+def let_go(draft: Draft, going: Iterable[Memory], still: Still | None = None) -> None:
+    """Unsay what rests on nothing else than those in `going`; what others told too is as sure as they alone make it."""
+    gone = {memory.id: memory for memory in going}
+    resting = resting_only_on(draft, gone.values(), still)
+    fallen = {**gone, **dict.fromkeys(resting)}
+    told = [held for held in draft.citing(fallen) if held.retired_seq is None and held.id not in fallen]
+    owner = Where(Scope.owner(draft.space))
+    lost = []
+    for held in told:
+        memory = draft.get(held.id, owner)
+        if memory is not None and _rests_on(held, fallen) and not (still and still(memory, _claimed(held, memory))):
+            lost.append(held)
+    draft.retire_sightings(lost)
+    unsay(draft, resting)
+
+
+def resting_only_on(view: View, going: Iterable[Memory], still: Still | None = None) -> list[str]:
     """Return the active memories that have no other source than those in `going`, and what rests on these in turn.
 
     `still` may say of a memory and its claim (the quote, else the text) that it holds all the same.
@@ -474,14 +530,27 @@ def resting_only_on(view: View, going: Iterable[Memory], still: Callable[[Memory
             if memory is None or id in gone:
                 continue
             said = [held for held in view.sightings(id) if held.retired_seq is None and held.key == key_of(memory)]
-            claims = ((held, held.sighting.source.quote or memory.text) for held in said)
-            if all(_rests_on(held, gone) and not (still and still(memory, claim)) for held, claim in claims):
+            if all(_rests_on(held, gone) and not (still and still(memory, _claimed(held, memory))) for held in bearing(said)):
                 gone[id] = memory
                 frontier.append(memory)
     return [id for id in gone if id not in start]
 
 
-def _rests_on(held: Held, gone: Mapping[str, Memory]) -> bool:
+def bearing(told: list[Held]) -> list[Held]:
+    """Return the tellings that a thing is known by: not a yes to them, nor the word of somebody that adds nothing."""
+    return [held for held in told if held.sighting.confidence and not is_yes(held)] or told
+
+
+def is_yes(held: Held) -> bool:
+    """Tell whether a sighting only says that a memory helped."""
+    return bool(held.sighting.rests_on) and held.sighting.source == Source()
+
+
+def _claimed(held: Held, memory: Memory) -> str:
+    return held.sighting.source.quote or memory.text
+
+
+def _rests_on(held: Held, gone: Container[str]) -> bool:
     """Tell whether all that a sighting rests on is gone."""
     rests_on = held.sighting.rests_on
     return bool(rests_on) and all(id in gone for id in rests_on)

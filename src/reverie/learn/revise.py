@@ -12,15 +12,17 @@ from datetime import datetime
 
 from reverie.errors import BadInput, CannotUndo, Conflict, NotFound, Refused, UndoConflict
 from reverie.learn.guard import judge
-from reverie.learn.ingest import BECOMING, OURS, PUT_AWAY, not_ours, resting_only_on, unsay
+from reverie.learn.ingest import BECOMING, OURS, PUT_AWAY, author_of, bearing, edit, is_yes, let_go, not_ours
 from reverie.memory import check, people
 from reverie.memory.language import fold, query, query_words, words_of
 from reverie.memory.scope import Scope
 from reverie.memory.trace import DEFAULT_CONFIDENCE, EPOCH, Diff, Memory, Sighting, Source
 from reverie.memory.working import State
-from reverie.store.base import Draft, Erasure, Held, Touched, View, Where, key_of, repeats
+from reverie.store.base import ERASED, Draft, Erasure, Held, Touched, View, Where, key_of, repeats
 
 EVERYTHING = 1 << 40
+
+JobOf = Callable[[Memory, str], str | None]
 
 
 def unknown(id: str) -> NotFound:
@@ -93,8 +95,16 @@ def details(
     return given
 
 
-def update(draft: Draft, id: str, scope: Scope, text: str | None, expect: int | None, details: dict[str, object]) -> Memory:
-    """Add the next version of a memory."""
+def update(
+    draft: Draft,
+    id: str,
+    scope: Scope,
+    text: str | None,
+    expect: int | None,
+    details: dict[str, object],
+    job_of: JobOf = lambda turn, job: None,
+) -> Memory:
+    """Add the next version of a memory; a turn in other words is learned from anew."""
     known = active(draft, id, scope)
     if expect is not None and expect != known.version:
         raise Conflict(f"memory {id!r} is at version {known.version}, not {expect}; look at it again and repeat")
@@ -114,9 +124,12 @@ def update(draft: Draft, id: str, scope: Scope, text: str | None, expect: int | 
     check.interval(changed.valid_from, changed.valid_until, "the time it holds")
     if changed == known:
         return known
+    if changed.text != known.text and known.kind == "turn":
+        edit(draft, changed, job_of(changed, "live"))
+        return active(draft, id, scope)
     kept = draft.add(changed)
     key = key_of(kept)
-    if text is not None and text != known.text and kept.kind != "turn" and key:
+    if kept.text != known.text and key:
         draft.sight(kept.id, key, Sighting(draft.at, kept.confidence))
     return active(draft, id, scope)
 
@@ -145,13 +158,12 @@ def to_forget(view: View, scope: Scope, id: str | None, words: str | None, messa
 
 def forget(draft: Draft, going: list[Memory]) -> None:
     """Retire memories and what rests on nothing else; the latter was not forgotten itself, and may be learned again."""
-    resting = resting_only_on(draft, going)
+    let_go(draft, going)
     for memory in going:
         draft.retire(memory.id)
-    unsay(draft, resting)
 
 
-def restore(draft: Draft, id: str, scope: Scope, job_of: Callable[[Memory, str], str | None]) -> Memory:
+def restore(draft: Draft, id: str, scope: Scope, job_of: JobOf) -> Memory:
     """Bring back what was forgotten; a turn teaches again what it did."""
     last = draft.get(id, Where(scope, retired=True))
     if last is None:
@@ -162,10 +174,11 @@ def restore(draft: Draft, id: str, scope: Scope, job_of: Callable[[Memory, str],
     return draft.add(replace(last, extra=extra), job_of(last, "live") if last.kind == "turn" else None)
 
 
-def undo(draft: Draft, commit: str, scope: Scope) -> tuple[str, ...]:
+def undo(draft: Draft, commit: str, scope: Scope, job_of: JobOf = lambda turn, job: None) -> tuple[str, ...]:
     """Take back what a commit did, as far as `scope` sees it, all of that or nothing; return the members erased since.
 
-    What the commit retired out of sight, because it rested on what it retired in sight, comes back too.
+    What the commit retired out of sight, because it rested on what it retired in sight, comes back too. A turn that says again
+    what it said before is learned from again.
     """
     found = draft.find_commit(commit, scope)
     if found is None:
@@ -173,7 +186,7 @@ def undo(draft: Draft, commit: str, scope: Scope) -> tuple[str, ...]:
     owner = Scope.owner(draft.space)
     touched = draft.touched(commit, scope)
     if not touched:
-        why = "an erase is final" if found.why == "erased" else "nothing of it is left"
+        why = "an erase is final" if found.why == ERASED else "nothing of it is left"
         raise CannotUndo(f"commit {commit!r} cannot be undone: {why}")
     seen = {change.id for change in touched}
     hidden = [change for change in draft.touched(commit, owner) if change.id not in seen and change.added is None]
@@ -187,17 +200,21 @@ def undo(draft: Draft, commit: str, scope: Scope) -> tuple[str, ...]:
         )
     for change in (*touched, *(change for change in hidden if _as_left(change, versions[change.id]))):
         if change.retired is not None:
-            draft.add(next(memory for memory in versions[change.id] if memory.version == change.retired))
+            before = next(memory for memory in versions[change.id] if memory.version == change.retired)
+            if before.kind == "turn" and before.text != versions[change.id][-1].text:
+                edit(draft, before, job_of(before, "live"))
+            else:
+                draft.add(before)
         elif change.added is not None:
             draft.retire(change.id)
     gone = [versions[change.id][-1] for change in touched if change.retired is None and change.added is not None]
-    for id in resting_only_on(draft, gone):  # what was learned from a turn goes with it
-        draft.retire(id)
     seq = draft.seq_of(found.at)
-    taken_back = [held for id in sorted(seen) for held in draft.sightings(id) if held.retired_seq == seq]
-    draft.retire_sightings(commit, seen)
-    for held in taken_back:
-        draft.sight(held.id, held.key, held.sighting)
+    told = [held for id in sorted(versions) for held in draft.sightings(id)]
+    draft.retire_sightings(held for held in told if held.seq == seq and held.retired_seq is None and held.id in seen)
+    for held in told:
+        if held.retired_seq == seq:
+            draft.sight(held.id, held.key, held.sighting)
+    let_go(draft, gone)  # what was learned from a turn goes with it
     return found.erased
 
 
@@ -228,7 +245,7 @@ def erasing(view: View, roots: Iterable[Memory], scope: Scope, states: Iterable[
     frontier = {memory.id for memory in roots}
     while frontier:
         gone |= {id: view.history(id, owner) for id in sorted(frontier)}
-        citing = view.citing(frontier)
+        citing = [held for held in view.citing(frontier) if not is_yes(held)]  # which goes when the last telling does
         dead |= {_name(held): held for held in citing}
         frontier = {id for id in {held.id for held in citing} - set(gone) if _has_lost_a_wording(view, id, dead)}
     texts = [fold(memory.text) for versions in gone.values() for memory in versions]
@@ -240,7 +257,17 @@ def erasing(view: View, roots: Iterable[Memory], scope: Scope, states: Iterable[
     }
     kept = tuple(held for held in dead.values() if held.id not in gone)
     named = tuple(id for id in sorted(gone) if view.history(id, scope))
-    return Erasure(tuple(sorted(gone)), named, kept, tuple(noted.values()))
+    tellers = {id: teller for id in sorted({held.id for held in kept}) if (teller := _teller(view, id, dead))}
+    return Erasure(tuple(sorted(gone)), named, kept, tuple(noted.values()), tellers=tellers)
+
+
+def _teller(view: View, id: str, dead: Mapping[tuple[str, int, str], Held]) -> str | None:
+    """Return the author of the first telling of something learned that an erase leaves."""
+    owner = Where(Scope.owner(view.space), retired=True)
+    memory = view.get(id, owner)
+    left = (held for held in view.sightings(id) if _name(held) not in dead and held.retired_seq is None)
+    said = (view.get(one, owner) for held in left for one in held.sighting.rests_on[:1])
+    return next((author_of(turn) for turn in said if turn), None) if memory and memory.extra.get("told_by") else None
 
 
 def _cited(state: State) -> list[str]:
@@ -254,8 +281,8 @@ def _has_lost_a_wording(view: View, id: str, dead: Mapping[tuple[str, int, str],
     wordings: dict[bytes, list[Held]] = {}
     for held in view.sightings(id):
         wordings.setdefault(held.key, []).append(held)
-    supports = ([held for held in told if held.retired_seq is None] or told for told in wordings.values())
-    return any(all(_name(held) in dead for held in told) for told in supports)
+    standing = ([held for held in told if held.retired_seq is None] or told for told in wordings.values())
+    return any(all(_name(held) in dead for held in bearing(told)) for told in standing)
 
 
 def _name(held: Held) -> tuple[str, int, str]:

@@ -27,7 +27,7 @@ from reverie.learn.ask import own_words
 from reverie.learn.conversations import CURSOR, TOPICS, Known, Stream, Touched, everything, stream_of
 from reverie.learn.ground import grounded
 from reverie.learn.guard import LONGEST, is_statement, judge
-from reverie.learn.ingest import has_opted_out
+from reverie.learn.ingest import SEGMENTED, has_opted_out
 from reverie.learn.tags import strip_tags
 from reverie.memory import check, episodic, working
 from reverie.memory.episodic import PAUSE, Said, position
@@ -38,7 +38,7 @@ from reverie.memory.working import State
 from reverie.models.base import Embedder
 from reverie.recall.show import shown
 from reverie.state import Recent
-from reverie.store.base import Draft, Store, View, key_of
+from reverie.store.base import ERASED, Draft, Store, View, key_of
 
 PATIENCE = timedelta(hours=1)  # with a turn that gets no vector; then its words alone count
 MARKS = 100  # new topics of one place that are kept
@@ -70,12 +70,20 @@ class Plan:
     is_open: bool
     known: Known | None
 
+    @property
+    def rests_on(self) -> list[str]:
+        """The memories that it is made from, and the one it replaces."""
+        return [one.turn.id for one in self.said] + ([self.known.memory.id] if self.known else [])
 
-def write_episodes(store: Store, space: str, embedder: Embedder | None, now: datetime, has_model: bool = False) -> int | None:
+
+def write_episodes(
+    store: Store, space: str, embedder: Embedder | None, now: datetime, has_model: bool = False,
+    pause: Callable[[], object] = int,
+) -> int | None:  # fmt: skip
     """Write what happened since the last time, and return how many episodes that were; None if somebody else is at it.
 
     The open one is written after a pause. Turns that still lack their vectors wait for the next time. No language model is
-    asked; where there is one, what it may tell better is noted for `tell`.
+    asked; where there is one, what it may tell better is noted for `tell`. Now and then there is a `pause`.
     """
     with store.alone("segmenting") as mine:
         if not mine:
@@ -89,12 +97,19 @@ def write_episodes(store: Store, space: str, embedder: Embedder | None, now: dat
             going: list[Known] = []
             for stream, what in conversations.touched(view, cursor, now).items():
                 _look(view, stream, what, embedder, now, plans, going, waiting)
+                pause()
             told = [(plan, _told_before(view, plan.said) if has_model else NOT_ASKED) for plan in plans]
-            turns, last = conversations.count(view, seq), conversations.last_id(view)
-        made = [(plan, words, _episode(plan, words)) for plan, words in told]  # before anybody has to wait for it
-        with store.writing(space, "reverie", "segmented", now) as draft:
+            last = conversations.last_id(view)
+        made = []
+        for plan, words in told:  # before anybody has to wait for it
+            made.append((plan, words, _episode(plan, words)))
+            pause()
+        with store.writing(space, "reverie", SEGMENTED, now) as draft:
             is_moved = draft.last_seq() != seq
-            late = [plan for plan in plans if is_moved and not _is_still_so(draft, plan)]
+            moved = set(draft.changed_between(seq, draft.last_seq(), Scope.owner(space)))
+            is_erased = ERASED in draft.reasons_since(seq)
+            at_risk = [plan for plan in plans if is_erased or not moved.isdisjoint(plan.rests_on)]
+            late = [plan for plan in at_risk if not _is_still_so(draft, plan)]
             written = [(plan, words, _write(draft, one, plan.known)) for plan, words, one in made if plan not in late]
             for known in going:
                 if draft.get(known.memory.id, everything(space)) is not None:
@@ -103,7 +118,7 @@ def write_episodes(store: Store, space: str, embedder: Embedder | None, now: dat
             waiting |= {plan.said[-1].turn.id: now for plan in late}
             news = [one.id for plan, words, one in written if one and words.digest is None and _is_news(plan)]
             untold = [*conversations.untold(draft), *(news if has_model else [])]
-            draft.put_state([conversations.cursor_at(space, seen, last, turns, waiting, untold, now)])
+            draft.put_state([conversations.cursor_at(space, seen, last, waiting, untold, now)])
         return sum(one is not None for _, _, one in written)
 
 
@@ -119,7 +134,7 @@ def tell(store: Store, space: str, now: datetime, summarise: Summarise) -> int:
         told = _asked(plan.said, summarise)
         if told.digest is None:
             return 0
-    with store.writing(space, "reverie", "segmented", now) as draft:
+    with store.writing(space, "reverie", SEGMENTED, now) as draft:
         seq, cursor, current = draft.last_seq(), draft.state(CURSOR, Scope(space)), draft.get(id, everything(space))
         if plan and plan.known and current and current.version != plan.known.memory.version:
             return 1  # it was written anew meanwhile, and waits again
@@ -235,8 +250,9 @@ def _look(
         is_whole = len(ready) == len(stretch)
         said = [episodic.say(turn, vectors.get(turn.id), languages) for turn in ready]
         is_over = is_whole and bool(stretch) and stretch[-1] is not turns[-1]
+        undone = 0
         for start, stop, is_closed in episodic.cut(said, floor, marks, is_over):
-            part = said[start:stop]
+            part, undone = said[start:stop], stop if is_closed else start
             same = _most_of(again, frozenset(one.turn.id for one in part))
             due = position(part[-1].turn)[0] + PAUSE
             if is_closed or (is_whole and now >= due):
@@ -248,7 +264,7 @@ def _look(
                 waiting[part[-1].turn.id] = due
             again = [one for one in again if one is not same]
         if not is_whole:
-            waiting[stretch[-1].id] = now
+            waiting[stretch[undone].id] = now
             again = [one for one in again if one.members.isdisjoint(turn.id for turn in stretch)]
     going += again
 

@@ -13,9 +13,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from itertools import chain
+from math import fsum
 from typing import TYPE_CHECKING, NamedTuple
 
 from reverie.memory.language import fold, language_of, said_words
@@ -39,6 +41,7 @@ REPEATED = 0.33  # the share of words said again in talk that stays with one thi
 WORTH_TURNS, WORTH_WORDS = 2, 5  # less is no episode: the turns speak for themselves
 READ = 100_000  # characters of a long note that are looked at
 CHARACTERS, SENTENCE = 240, 200  # of a summary without its head, and of one sentence in it: longer ones crowd out turns
+KEYS = 40  # words that sentences are weighed by
 TRUSTED = ("hand", "user", "agent", "other")  # what tools and pages say is quoted, never part of what happened
 
 _NEW_TOPIC = re.compile(r"\s*/new[-_ ]?topic\b", re.IGNORECASE)
@@ -171,7 +174,8 @@ def episode(said: Sequence[Said], is_open: bool, text: str | None = None) -> Mem
     `text` is what a language model made of the turns, and is believed no further than that.
     """
     turns = [one.turn for one in said]
-    keys = keywords(said)
+    parts = [_parts(turn) for turn in turns]
+    keys = _keywords(said, parts)
     last = position(turns[-1])[0]
     first, ends = f"{position(turns[0])[0]:%Y-%m-%d}", f"{last:%Y-%m-%d}"
     head = f"{first} ({len(turns)})" if first == ends else f"{first} – {ends} ({len(turns)})"
@@ -182,7 +186,7 @@ def episode(said: Sequence[Said], is_open: bool, text: str | None = None) -> Mem
         id="",
         version=1,
         kind="episode",
-        text=f"{head}\n{text or _summary(said, list(keys)[:40])}",
+        text=f"{head}\n{text or _summary(chain.from_iterable(parts), list(keys))}",
         origin=replace(turns[0].origin, person=people.pop() if len(people) == 1 else None),
         audience=turns[0].audience,
         trust=trust,
@@ -202,16 +206,33 @@ def episode(said: Sequence[Said], is_open: bool, text: str | None = None) -> Mem
     )
 
 
-def keywords(said: Sequence[Said]) -> dict[str, str]:
+class _Part(NamedTuple):
+    """A sentence of a turn, who said it, and its words as they are written, by their folded forms."""
+
+    speaker: str | None
+    sentence: str
+    written: dict[str, str]
+    first: str | None
+
+
+def _parts(turn: Memory) -> list[_Part]:
+    found = ((sentence, _WRITTEN.findall(sentence)) for sentence in sentences(turn.text))
+    return [
+        _Part(turn.speaker, sentence, {word.casefold(): word for word in words}, words[0] if words else None)
+        for sentence, words in found
+    ]
+
+
+def _keywords(said: Sequence[Said], parts: Sequence[Sequence[_Part]]) -> dict[str, str]:
     """Return the words that stand out, best first, each as it was written: said in many turns, and rather names than not."""
     names = {part for one in said for part in fold(one.turn.speaker or "").split()} | _SAY_LITTLE
     found: Counter[tuple[str, ...]] = Counter()
     words: dict[tuple[str, ...], tuple[str, str]] = {}
-    for one in said:
-        written = {match.casefold(): match for match in _WRITTEN.findall(one.turn.text)}
-        first = {begins[0] for part in sentences(one.turn.text) if (begins := _WRITTEN.search(part))}
+    for one, own in zip(said, parts, strict=True):
+        written = {word: as_written for part in own for word, as_written in part.written.items()}
+        first = {part.first for part in own}
         for variants, word in {variants: word for word, variants in one.words.items()}.items():
-            if len(word) > 1 and not word.isdecimal() and word not in names and word in written:
+            if len(word) > 1 and word in written and word not in names and not word.isdecimal():
                 as_written = written[word]
                 is_name = as_written[0].isupper() and as_written not in first
                 found[variants] += 3 if is_name else 2 if len(word) > 4 else 1
@@ -229,31 +250,30 @@ def shortened(note: Memory, characters: int) -> str:
     """Return the sentences of a note that say most, word for word, with a … where any was left out."""
     if len(note.text) <= characters:
         return note.text
-    said = [say(replace(note, text=note.text[:READ]))]
-    return f"{_summary(said, list(keywords(said))[:40], characters - 3, characters - 3)} …"
+    said = say(replace(note, text=note.text[:READ]))
+    parts = _parts(said.turn)
+    return f"{_summary(parts, list(_keywords([said], [parts])), characters - 3, characters - 3)} …"
 
 
-def _summary(said: Sequence[Said], keys: Sequence[str], characters: int = CHARACTERS, longest: int = SENTENCE) -> str:
+def _summary(parts: Iterable[_Part], keys: Sequence[str], characters: int = CHARACTERS, longest: int = SENTENCE) -> str:
     """Return the sentences that say most, word for word and in order, each with who said it."""
-    weights = {word: 1.0 / (2 + place) for place, word in enumerate(keys)}
-    lines = list(dict.fromkeys((one.turn.speaker, part) for one in said for part in sentences(one.turn.text)))
-    had = [weights.keys() & {word.casefold() for word in _WRITTEN.findall(sentence)} for _, sentence in lines]
-    chosen: list[int] = []
-    left = characters
+    weights = {word: 1.0 / (2 + place) for place, word in enumerate(keys[:KEYS])}
+    lines = {(part.speaker, part.sentence): weights.keys() & part.written.keys() for part in parts}
+    left, chosen = characters, set[tuple[str | None, str]]()
     while left > 0:
         values = {
-            at: sum(weights[word] for word in had[at]) * (0.5 if line.endswith("?") else 1.0) / max(len(line), 60)
-            for at, (_, line) in enumerate(lines)
-            if at not in chosen
+            line: fsum(weights[word] for word in had) * (0.5 if line[1].endswith("?") else 1.0) / max(len(line[1]), 60)
+            for line, had in lines.items()
+            if line not in chosen
         }
         best = max(values, key=values.__getitem__, default=None)
         if best is None or (chosen and not values[best]):
             break
-        left -= len(_line(*lines[best], longest)) + bool(chosen)
-        chosen += [best] if left >= 0 or not chosen else []
-        for word in had[best]:  # what was said once adds little the next time
+        left -= len(_line(*best, longest)) + bool(chosen)
+        chosen |= {best} if left >= 0 or not chosen else set()
+        for word in lines[best]:  # what was said once adds little the next time
             weights[word] /= 4
-    return "\n".join(_line(*lines[at], longest) for at in sorted(chosen))
+    return "\n".join(_line(*line, longest) for line in lines if line in chosen)
 
 
 def _line(speaker: str | None, sentence: str, longest: int) -> str:

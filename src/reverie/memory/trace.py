@@ -90,12 +90,16 @@ class Memory:
 
 @dataclass(frozen=True, slots=True)
 class Sighting:
-    """One time that a memory was said or confirmed; `rests_on` are the memories its source came down to when it was told."""
+    """One time that a memory was said or confirmed; `rests_on` are the memories its source came down to when it was told.
+
+    `voice` stands for whoever said it on that day: of several tellings by one voice only the surest counts.
+    """
 
     at: datetime
     confidence: float
     source: Source = Source()
     rests_on: tuple[str, ...] = ()
+    voice: bytes = b""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,13 +142,13 @@ def stamped(memory: Memory, id: str, version: int, at: datetime, commit: str) ->
 def effective_confidence(trust: str, sightings: list[Sighting]) -> float:
     """Return how sure independent sightings make us together, bounded by how far their source is trusted.
 
-    Told again by the same messages, memories or place it is no surer than before.
+    Told again by the same voice, messages, memories or place it is no surer than before.
     """
     told: dict[object, float] = {}
     for number, sighting in enumerate(sightings):
         source = sighting.source
         where = (source.message_ids, source.memory_ids, source.place)
-        key: object = number if where == ((), (), None) else where
+        key: object = sighting.voice or (number if where == ((), (), None) else where)
         told[key] = max(sighting.confidence, told.get(key, 0.0))
     doubt = math.prod(1.0 - confidence for confidence in told.values())
     return min(TRUST[trust], round(1.0 - doubt, 12))

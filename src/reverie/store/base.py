@@ -19,9 +19,9 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-from collections.abc import Callable, Iterable, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import chain, combinations
 from typing import TYPE_CHECKING, NamedTuple, Protocol
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float32]
 
 OWNER = "*"  # in place of readers: who sees all
+ERASED = "erased"  # the reason of the commits that erase
 NAMELESS = "someone"  # whose commits those of an erased person become
 
 # What a turn's row says of learning from it; empty once that is done. What came with an import waits without a bound.
@@ -67,7 +68,8 @@ PLACES = {
 class Where:
     """Which memories a question is about. `at` is a commit's seq: what was believed then; None is now.
 
-    `retired` adds what was forgotten, in its last version; `ever` asks for every version there is.
+    `retired` adds what was forgotten, in its last version; `ever` asks for every version there is. The `subject` "" asks for
+    what is about nobody, and `told_by` for what was learned of one author.
     """
 
     scope: Scope
@@ -77,6 +79,7 @@ class Where:
     session: str | None = None
     channel: str | None = None
     message_id: str | None = None
+    told_by: str | None = None
     between: tuple[datetime | None, datetime | None] | None = None
     at: int | None = None
     retired: bool = False
@@ -201,7 +204,7 @@ class Touched:
 class Erasure:
     """What an erase takes away: memories whole, single sightings of others, session state, names of people.
 
-    `named` are those of `ids` that whoever asked may be told of.
+    `named` are those of `ids` that whoever asked may be told of. `tellers` says of what loses sightings who told it now.
     """
 
     ids: tuple[str, ...]
@@ -209,6 +212,7 @@ class Erasure:
     sightings: tuple[Held, ...] = ()
     states: tuple[State, ...] = ()
     people: tuple[str, ...] = ()
+    tellers: Mapping[str, str] = field(default_factory=dict, hash=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,6 +273,9 @@ class View(Protocol):
 
     def changed_between(self, start: int, end: int, scope: Scope) -> list[str]:
         """Return the ids of what `scope` sees, touched by commits with start < seq <= end."""
+
+    def reasons_since(self, seq: int) -> set[str]:
+        """Return the reasons of the commits after `seq`."""
 
     def history(self, id: str, scope: Scope) -> list[Memory]:
         """Return the versions of a memory that `scope` sees, oldest first."""
@@ -392,8 +399,8 @@ class Draft(View, Protocol):
     def sight(self, id: str, key: bytes, sighting: Sighting) -> None:
         """Note that a memory was said (again)."""
 
-    def retire_sightings(self, commit: str | None, ids: Iterable[str]) -> None:
-        """Take back the sightings that a commit brought to these memories; None: all that they have."""
+    def retire_sightings(self, held: Iterable[Held]) -> None:
+        """Take back sightings."""
 
 
 Entries = Sequence[State] | Callable[[View], Sequence[State]]
@@ -481,7 +488,7 @@ def indexed_text(memory: Memory) -> str:
 
 def searchable(speaker: str | None, title: str | None, text: str, tags: Iterable[str]) -> str:
     """Return the parts of a memory by which it is found, as one text."""
-    return "\n".join(part for part in (speaker, title, text, *tags) if part)
+    return "\n".join([part for part in (speaker, title, text, *tags) if part])
 
 
 def fits(memory: Memory, where: Where) -> bool:
@@ -490,7 +497,8 @@ def fits(memory: Memory, where: Where) -> bool:
         visible(memory.audience, where.scope)
         and (where.kinds is None or memory.kind in where.kinds)
         and set(where.tags) <= set(memory.tags)
-        and where.subject in (None, memory.subject)
+        and where.subject in (None, memory.subject or "")
+        and where.told_by in (None, memory.extra.get("told_by"))
         and where.session in (None, memory.origin.session)
         and where.channel in (None, memory.origin.channel)
         and where.message_id in (None, memory.message_id)
@@ -507,15 +515,16 @@ def _overlaps(memory: Memory, start: datetime | None, end: datetime | None) -> b
     return starts_before_end and (start is None or memory.valid_until is None or memory.valid_until > start)
 
 
-def without(record: Record, gone: set[str], sightings: Iterable[Held]) -> Record:
+def without(record: Record, gone: Set[str], sightings: Iterable[Held], tellers: Mapping[str, str]) -> Record:
     """Return a version that outlives an erase, with what it quoted or merged from the erased taken out."""
     memory = record.memory
     replaces = tuple(id for id in memory.replaces if id not in gone)
+    extra = {**memory.extra, "told_by": tellers[memory.id]} if memory.id in tellers else memory.extra
     kept = [held.sighting.source for held in sightings if held.id == memory.id and held.key == record.key]
     source = memory.source if memory.kind == "turn" or memory.source in kept or not kept else kept[0]
-    if (replaces, source) == (memory.replaces, memory.source):
+    if (replaces, source, extra) == (memory.replaces, memory.source, memory.extra):
         return record
-    return replace(record, memory=replace(memory, replaces=replaces, source=source))
+    return replace(record, memory=replace(memory, replaces=replaces, source=source, extra=extra))
 
 
 def asked_from(scope: Scope, recalled: Recalled) -> bool:

@@ -25,6 +25,7 @@ from reverie.memory.scope import Scope, visible
 from reverie.memory.trace import EPOCH, MICROSECOND, Commit, Memory, Sighting, effective_confidence, new_tail, space_mark
 from reverie.memory.working import State
 from reverie.store.base import (
+    ERASED,
     NAMELESS,
     PLACES,
     Around,
@@ -170,6 +171,9 @@ class InMemoryView:
             if number is not None and number > seq
         }
         return [kept.id for kept in reversed(self._kept.commits) if kept.seq in later]
+
+    def reasons_since(self, seq: int) -> set[str]:
+        return {commit.why for commit in self._kept.commits if commit.seq > seq}
 
     def changed_between(self, start: int, end: int, scope: Scope) -> list[str]:
         return sorted(
@@ -503,11 +507,11 @@ class InMemoryDraft(InMemoryView):
         self.begin()
         self._kept.sightings.append(Held(id, key, self.seq, None, sighting))
 
-    def retire_sightings(self, commit: str | None, ids: Iterable[str]) -> None:
-        wanted, seq = set(ids), None if commit is None else self._seq(commit)
-        for place, held in enumerate(self._kept.sightings):
-            if held.id in wanted and seq in (None, held.seq) and held.retired_seq is None:
-                self._kept.sightings[place] = replace(held, retired_seq=self.seq)
+    def retire_sightings(self, held: Iterable[Held]) -> None:
+        going = list(held)
+        for place, one in enumerate(self._kept.sightings):
+            if one.retired_seq is None and one in going:
+                self._kept.sightings[place] = replace(one, retired_seq=self.seq)
                 self.begin()
 
 
@@ -643,7 +647,8 @@ class InMemoryStore:
                 for commit in kept.commits
             ]
             kept.sightings = [held for held in kept.sightings if held.id not in ids and held not in erasure.sightings]
-            kept.records = [without(r, ids, kept.sightings) for r in kept.records if r.memory.id not in ids]
+            staying = [record for record in kept.records if record.memory.id not in ids]
+            kept.records = [without(record, ids, kept.sightings, erasure.tellers) for record in staying]
             kept.jobs = {named: job for named, job in kept.jobs.items() if named[0] not in ids}
             kept.vectors = [v for v in kept.vectors if ids.isdisjoint({v.vector.id, *(id for id, _ in v.vector.uses)})]
             used = {v.model for v in kept.vectors}
@@ -651,7 +656,7 @@ class InMemoryStore:
             for state in erasure.states:
                 kept.states.pop((state.kind, state.place, state.name), None)
             asked_by = NAMELESS if by in erasure.people else by
-            commit = InMemoryDraft(space, kept, self._secret, asked_by, "erased", now).begin()
+            commit = InMemoryDraft(space, kept, self._secret, asked_by, ERASED, now).begin()
             left = {term for record in kept.records for term in language.terms(indexed_text(record.memory))}
             lost = {term for record in going for term in language.terms(indexed_text(record.memory))} - left
             for record in going:

@@ -173,27 +173,30 @@ class SqliteDraft(SqliteView):
         """Write a sighting and what it rests on."""
         sighting = held.sighting
         self.rows(
-            "INSERT INTO sightings(id, key, seq, retired_seq, source, rests_on, at, confidence) VALUES(?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO sightings(id, key, seq, retired_seq, source, rests_on, at, confidence, voice)"
+            " VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
                 self.tail(held.id), held.key, held.seq, held.retired_seq, write_source(sighting.source),
-                _json(sighting.rests_on), micros(sighting.at), sighting.confidence,
+                _json(sighting.rests_on), micros(sighting.at), sighting.confidence, sighting.voice or None,
             ),
         )  # fmt: skip
         s = self._connection.last_insert_rowid()
         for ref in set(sighting.rests_on):
             self.rows("INSERT INTO cites VALUES(?, ?)", (ref, s))
 
-    def retire_sightings(self, commit: str | None, ids: Iterable[str]) -> None:
-        tails = json.dumps([self.tail(id) for id in ids])
-        going = self.rows(
-            "SELECT s FROM sightings WHERE seq = ifnull(?, seq) AND retired_seq IS NULL"
-            " AND id IN (SELECT value FROM json_each(?))",
-            (None if commit is None else self.seq(commit), tails),
-        )
+    def retire_sightings(self, held: Iterable[Held]) -> None:
+        going = [row[0] for one in held for row in self.rows_of(one)]
         if going:
             self.begin()
-            for (s,) in going:
-                self.rows("UPDATE sightings SET retired_seq = ? WHERE s = ?", (self.seq_now, s))
+            for s in going:
+                self.rows("UPDATE sightings SET retired_seq = ? WHERE s = ? AND retired_seq IS NULL", (self.seq_now, s))
+
+    def rows_of(self, held: Held) -> list[Row]:
+        """Return the numbers of the rows that hold a sighting."""
+        return self.rows(
+            "SELECT s FROM sightings WHERE id = ? AND key = ? AND seq = ? AND source IS ? AND at = ?",
+            (self.tail(held.id), held.key, held.seq, write_source(held.sighting.source), micros(held.sighting.at)),
+        )
 
     # beside the commits
 

@@ -19,11 +19,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from reverie.memory.language import fold, terms
-from reverie.memory.trace import micros
 from reverie.store.base import (
+    ERASED,
     NAMELESS,
     Erasure,
-    Held,
     Record,
     View,
     indexed_text,
@@ -35,7 +34,7 @@ from reverie.store.base import (
 )
 from reverie.store.sqlite.commit import SqliteDraft
 from reverie.store.sqlite.connect import BUSY_MS
-from reverie.store.sqlite.view import Row, write_source
+from reverie.store.sqlite.view import compact, write_source
 
 if TYPE_CHECKING:
     import apsw
@@ -65,12 +64,12 @@ def empty(
     connection = file.writer
     connection.execute("BEGIN IMMEDIATE")
     try:
-        asked = SqliteDraft(file, connection, secret, by, "erased", now)
+        asked = SqliteDraft(file, connection, secret, by, ERASED, now)
         erasure = plan(asked)
         if dry_run or not (erasure.ids or erasure.sightings or erasure.states or erasure.people):
             connection.execute("ROLLBACK")
             return erasure.named, "", None
-        draft = SqliteDraft(file, connection, secret, NAMELESS if by in erasure.people else by, "erased", now)
+        draft = SqliteDraft(file, connection, secret, NAMELESS if by in erasure.people else by, ERASED, now)
         marks = {mark for record in _records(draft, erasure.ids) for mark in tombstones(secret, record.memory)}
         marks |= {person_tombstone(secret, person) for person in erasure.people}
         connection.executemany("INSERT OR IGNORE INTO tombstones VALUES(?)", [(mark,) for mark in sorted(marks)])
@@ -158,11 +157,11 @@ def _take_out(draft: SqliteDraft, erasure: Erasure) -> set[bytes]:
     draft.rows(f"DELETE FROM versions WHERE id {chosen}", (tails,))
     draft.drop_vectors(f"v {chosen} OR vec IN (SELECT vec FROM vector_uses WHERE v {chosen})", (gone, gone))
     needles |= {piece for held in erasure.sightings for piece in _cut(held.sighting.source.quote)}
-    sightings = json.dumps([row[0] for held in erasure.sightings for row in _rows_of(draft, held)])
+    sightings = json.dumps([row[0] for held in erasure.sightings for row in draft.rows_of(held)])
     for condition, bind in ((f"id {chosen}", tails), (f"s {chosen}", sightings)):
         draft.rows(f"DELETE FROM cites WHERE s IN (SELECT s FROM sightings WHERE {condition})", (bind,))
         draft.rows(f"DELETE FROM sightings WHERE {condition}", (bind,))
-    _cut_out(draft, ids, {held.id for held in erasure.sightings})
+    needles |= _cut_out(draft, erasure)
     for state in erasure.states:
         needles |= {piece for text in _strings(dict(state.value)) for piece in _cut(text)}
     draft.put_state((), erasure.states)
@@ -177,26 +176,26 @@ def _take_out(draft: SqliteDraft, erasure: Erasure) -> set[bytes]:
     return needles | {raw for term in lost if len(raw := term.encode()) >= 6}
 
 
-def _rows_of(draft: SqliteDraft, held: Held) -> list[Row]:
-    return draft.rows(
-        "SELECT s FROM sightings WHERE id = ? AND key = ? AND seq = ? AND source IS ? AND at = ?",
-        (draft.tail(held.id), held.key, held.seq, write_source(held.sighting.source), micros(held.sighting.at)),
-    )
+def _cut_out(draft: SqliteDraft, erasure: Erasure) -> set[bytes]:
+    """Rewrite what outlives the erase but quoted or merged the erased: the one place where a version is touched.
 
-
-def _cut_out(draft: SqliteDraft, ids: set[str], resting: set[str]) -> None:
-    """Rewrite what outlives the erase but quoted or merged the erased: the one place where a version is touched."""
+    Returns what was said there of who told it.
+    """
+    ids, needles = set(erasure.ids), set[bytes]()
     merged = draft.rows("SELECT v, replaces FROM texts WHERE replaces IS NOT NULL")
-    tails = json.dumps([draft.tail(id) for id in resting])
+    tails = json.dumps([draft.tail(id) for id in {held.id for held in erasure.sightings}])
     touched = [v for v, replaces in merged if ids & set(json.loads(str(replaces)))]
     touched += [v for (v,) in draft.rows("SELECT v FROM versions WHERE id IN (SELECT value FROM json_each(?))", (tails,))]
     for v in touched:
         record = draft.records("m.v = ?", (v,))[0]
-        left = without(record, ids, draft.sightings(record.memory.id)).memory
+        left = without(record, ids, draft.sightings(record.memory.id), erasure.tellers).memory
+        if left.extra != record.memory.extra:
+            needles |= _cut(str(record.memory.extra.get("told_by")))
+        extra, replaces = (compact(value) if value else None for value in (dict(left.extra), left.replaces))
         draft.rows(
-            "UPDATE texts SET source = ?, replaces = ? WHERE v = ?",
-            (write_source(left.source), json.dumps(left.replaces) if left.replaces else None, v),
+            "UPDATE texts SET source = ?, replaces = ?, extra = ? WHERE v = ?", (write_source(left.source), replaces, extra, v)
         )
+    return needles
 
 
 def vocabulary(draft: SqliteDraft) -> set[str]:

@@ -93,7 +93,14 @@ CREATE INDEX versions_job ON versions(job, v) WHERE job IS NOT NULL;
 CREATE INDEX versions_subject ON versions(subject, v) WHERE subject IS NOT NULL;
 """
 
-STEPS: tuple[str, ...] = (_FIRST, _SECOND, _THIRD, _FOURTH)
+# Who said it on which day, as a hash: one of the tellings counts, whichever of them an erase leaves. And what was learned of
+# an author, which is counted for every fact of theirs.
+_FIFTH = """
+ALTER TABLE sightings ADD COLUMN voice BLOB;
+CREATE INDEX texts_teller ON texts(json_extract(extra, '$.told_by')) WHERE json_extract(extra, '$.told_by') IS NOT NULL;
+"""
+
+STEPS: tuple[str, ...] = (_FIRST, _SECOND, _THIRD, _FOURTH, _FIFTH)
 
 # Which entry of PLACES each table belongs to; the residue test checks that none is missing.
 TABLE_PLACES = {

@@ -14,7 +14,20 @@ from reverie.memory.language import Query
 from reverie.memory.scope import Scope
 from reverie.memory.trace import Commit, Memory, Sighting, Source, effective_confidence, from_micros, micros
 from reverie.memory.working import State
-from reverie.store.base import JOBS, Around, Beside, Held, Match, Near, Outline, Record, Touched, Where, searchable, unit
+from reverie.store.base import (
+    JOBS,
+    Around,
+    Beside,
+    Held,
+    Match,
+    Near,
+    Outline,
+    Record,
+    Touched,
+    Where,
+    searchable,
+    unit,
+)
 from reverie.store.sqlite.vectors import Cache, half_floats
 
 if TYPE_CHECKING:
@@ -148,6 +161,9 @@ class SqliteView:
         )
         return [self.full("c", row[0]) for row in rows]
 
+    def reasons_since(self, seq: int) -> set[str]:
+        return {row[0] for row in self.rows("SELECT DISTINCT why FROM commits WHERE seq > ?", (seq,))}
+
     def changed_between(self, start: int, end: int, scope: Scope) -> list[str]:
         seen, who = _seen_by(scope, "audience")
         rows = self.rows(
@@ -277,8 +293,8 @@ class SqliteView:
             # else can come before. Among 100,000 memories this takes half the time; where few are visible, twice.
             most = min(limit + max(limit // 4, 16), COUNT_LIMIT)
             found = self.rows(
-                "SELECT rowid AS v, bm25(words_now) AS score FROM words_now WHERE words_now MATCH ?"
-                " ORDER BY score, v DESC LIMIT ?",
+                "SELECT rowid AS v, -bm25(words_now) AS score FROM words_now WHERE words_now MATCH ?"
+                " ORDER BY score DESC, v DESC LIMIT ?",
                 (asked[0], most),
             )
             past: dict[int, int] = dict(
@@ -288,10 +304,11 @@ class SqliteView:
                     (micros(now), json.dumps([v for v, _ in found]), *bind),
                 )
             )
-            seen = [Match(v, -score) for v, score in found if v in past]
-            seen.sort(key=lambda match: past[match.key])  # what no longer holds comes after what does
-            if len(found) < most or (len(seen) >= limit and not past[seen[limit - 1].key]):
-                return seen[:limit]
+            seen = [row for row in found if row[0] in past]
+            if any(past.values()):
+                seen.sort(key=lambda row: past[row[0]])  # what no longer holds comes after what does
+            if len(found) < most or (len(seen) >= limit and not past[seen[limit - 1][0]]):
+                return list(map(Match._make, seen[:limit]))
         best: list[Match] = []
         for table in ("words_now", "words_past") if where.at is not None or where.ever else ("words_now",):
             scores: dict[tuple[int, int], float] = {}
@@ -368,31 +385,24 @@ class SqliteView:
         return Near([Match(v, score) for v, score in found], lowest, others)
 
     def around(self, keys: Sequence[int], where: Where, reach: int = 1) -> dict[int, Around]:
-        fitting, bind = _fitting(replace(where, retired=False, ever=False))
+        fitting, bind = _fitting(_active(where))
         # What happened at the same moment is looked at first, and by itself: an import may date a whole session alike.
-        near = (
-            "SELECT * FROM (SELECT m.v FROM versions m WHERE m.stream = c.stream AND {when}"
-            f" AND {fitting} ORDER BY m.happened {{way}}, m.v {{way}} LIMIT {int(reach)})"
+        near = f"SELECT m.v FROM versions m WHERE m.stream = c.stream AND {fitting} AND m.happened"
+        before, after = (
+            f"(SELECT group_concat(v) FROM (SELECT v FROM (SELECT * FROM ({near} = c.happened AND m.v {sign} c.v {first})"
+            f" UNION ALL SELECT * FROM ({near} {sign} c.happened {first})) LIMIT {int(reach)}))"
+            for sign, way in (("<", "DESC"), (">", "ASC"))
+            for first in (f"ORDER BY m.happened {way}, m.v {way} LIMIT {int(reach)}",)
         )
-        beside = [
-            f"(SELECT group_concat(v) FROM (SELECT v FROM ({same} UNION ALL {other}) LIMIT {int(reach)}))"
-            for same, other in (
-                (
-                    near.format(when=f"m.happened = c.happened AND m.v {sign} c.v", way=way),
-                    near.format(when=f"m.happened {sign} c.happened", way=way),
-                )
-                for sign, way in (("<", "DESC"), (">", "ASC"))
-            )
-        ]
         rows = self.rows(
-            f"SELECT c.v, {', '.join(beside)}"
+            f"SELECT c.v, {before}, {after}"
             " FROM json_each(?) asked CROSS JOIN versions c ON c.v = asked.value WHERE c.stream IS NOT NULL",
             (*bind, *bind, *bind, *bind, json.dumps(list(keys))),
         )
         return {v: Around(_numbers(before), _numbers(after)) for v, before, after in rows}
 
     def derived(self, keys: Sequence[int], where: Where) -> dict[int, tuple[int, ...]]:
-        fitting, bind = _fitting(replace(where, retired=False, ever=False))
+        fitting, bind = _fitting(_active(where))
         rows = self.rows(
             "SELECT c.v, group_concat(DISTINCT m.v) FROM json_each(?) asked CROSS JOIN versions c ON c.v = asked.value"
             " CROSS JOIN cites x ON x.ref = ? || c.id CROSS JOIN sightings s ON s.s = x.s AND s.retired_seq IS NULL"
@@ -521,7 +531,7 @@ class SqliteView:
 
     def held(self, condition: str, bind: Sequence[Bind] = ()) -> list[Held]:
         """Return sightings as kept."""
-        columns = "id, key, seq, retired_seq, at, confidence, source, rests_on"
+        columns = "id, key, seq, retired_seq, at, confidence, source, rests_on, voice"
         rows = self.rows(f"SELECT {columns} FROM sightings WHERE {condition} ORDER BY s", bind)
         return [
             Held(
@@ -529,9 +539,9 @@ class SqliteView:
                 key,
                 seq,
                 retired,
-                Sighting(from_micros(at), confidence, read_source(source), tuple(json.loads(rests_on or "[]"))),
+                Sighting(from_micros(at), confidence, read_source(source), tuple(json.loads(rests_on or "[]")), voice or b""),
             )
-            for id, key, seq, retired, at, confidence, source, rests_on in rows
+            for id, key, seq, retired, at, confidence, source, rests_on, voice in rows
         ]
 
     def state(self, kind: str, place: Scope, name: str = "") -> State | None:
@@ -589,8 +599,11 @@ def _fitting(where: Where) -> tuple[str, list[Bind]]:
         parts.append("EXISTS (SELECT 1 FROM texts t, json_each(t.tags) j WHERE t.v = m.v AND j.value = ?)")
         bind.append(tag)
     if where.subject is not None:
-        parts.append("m.subject = ?")
-        bind.append(where.subject)
+        parts.append("m.subject = ?" if where.subject else "m.subject IS NULL")
+        bind += [where.subject] if where.subject else []
+    if where.told_by is not None:
+        parts.append("m.v IN (SELECT v FROM texts WHERE json_extract(extra, '$.told_by') = ?)")
+        bind.append(where.told_by)
     if where.session is not None:
         parts.append("m.origin IN (SELECT n FROM scopes WHERE session = ?)")
         bind.append(where.session)
@@ -611,6 +624,11 @@ def _fitting(where: Where) -> tuple[str, list[Bind]]:
             )
         )
     return " AND ".join(parts), bind
+
+
+def _active(where: Where) -> Where:
+    """Return `where` without what was forgotten."""
+    return replace(where, retired=False, ever=False) if where.retired or where.ever else where
 
 
 def _literal(number: int | None) -> str:
@@ -651,6 +669,8 @@ def state_key(kind: str, place: Scope, name: str) -> tuple[str, str, str, str, s
 
 
 _NOWHERE = Source()
+_FILL_SOURCE = [getattr(Source, name).__set__ for name in Source.__slots__]
+_decoder = json.JSONDecoder()
 compact = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode  # made once: json.dumps makes one a call
 
 
@@ -658,10 +678,10 @@ def read_source(value: str | None) -> Source:
     """Read what `write_source` wrote."""
     if value is None:
         return _NOWHERE
-    messages, memories, quote, place = json.loads(value)
+    (messages, memories, *rest), _ = _decoder.raw_decode(value)
     source = object.__new__(Source)  # checked when it was told: a recall of ten hits need not check it again
-    for name, part in (("message_ids", tuple(messages)), ("memory_ids", tuple(memories)), ("quote", quote), ("place", place)):
-        object.__setattr__(source, name, part)
+    for fill, part in zip(_FILL_SOURCE, (tuple(messages), tuple(memories), *rest), strict=True):
+        fill(source, part)
     return source
 
 
