@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
@@ -102,35 +102,40 @@ def fact_of(turn: Memory, claim: Claim, model: str | None) -> Memory:
     audience = turn.audience
     if is_report and room is not None:
         audience = narrowed(audience, channel=room)
-    return Memory(
-        id="",
-        version=1,
-        kind="fact",
-        text=text,
-        origin=turn.origin,
-        audience=audience,
-        trust=trust,
-        confidence=min(claim.confidence, TRUST[trust], _certainty(turn, claim.quote)),
-        recorded_at=turn.recorded_at,
-        commit="",
-        extra={
-            "type": claim.type,
-            "topic": claim.topic,
-            "learned": model or "rules",
-            "told_by": author_of(turn),
-            "language": claim.language,
-            **({"slot": claim.slot} if claim.slot else {}),
-            **({"wish": True} if claim.is_wish else {}),
-        },
+    extra: dict[str, object] = {
+        "type": claim.type,
+        "topic": claim.topic,
+        "learned": model or "rules",
+        "language": claim.language,
+        **({"slot": claim.slot} if claim.slot else {}),
+        **({"wish": True} if claim.is_wish else {}),
+    }
+    sure = min(claim.confidence, TRUST[trust], _certainty(turn, claim.quote))
+    return replace(
+        drawn_from([turn], claim.quote, text, audience, trust, sure, extra),
         subject=subject,
-        source=Source((turn.message_id,) if turn.message_id else (), (turn.id,), claim.quote, turn.source.place),
         happened_at=claim.happened_at or turn.happened_at,
         valid_from=claim.valid_from,
         valid_until=claim.valid_until,
     )
 
 
+def drawn_from(
+    cited: Sequence[Memory], quote: str, text: str, audience: Scope, trust: str, sure: float, extra: Mapping[str, object]
+) -> Memory:
+    """Return a fact as it would be kept, with what it takes over from the first of the turns that it is learned from."""
+    turn = cited[0]
+    messages = tuple(one.message_id for one in cited if one.message_id)
+    return Memory(
+        "", 1, "fact", text, turn.origin, audience, trust, sure, turn.recorded_at, "",
+        extra={**extra, "told_by": author_of(turn)},
+        source=Source(messages, tuple(one.id for one in cited), quote, turn.source.place),
+        happened_at=turn.happened_at,
+    )  # fmt: skip
+
+
 def attributed(text: str, turn: Memory, language: str) -> str:
+    """Return what somebody said of others, with who said so."""
     is_spanish = language == "es"
     if "certainty" in turn.extra and turn.origin.channel is None:
         return f"{text.rstrip('.')} ({'según se oyó' if is_spanish else 'as it was heard'})"

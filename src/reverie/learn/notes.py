@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from reverie.learn import quarantine
-from reverie.learn.facts import attributed, subject_of
+from reverie.learn.facts import attributed, drawn_from, subject_of
 from reverie.learn.ground import grounded
 from reverie.learn.ingest import author_of
 from reverie.learn.tags import strip_tags, titled
@@ -19,7 +19,7 @@ from reverie.memory import check, working
 from reverie.memory.language import language_of, words_of
 from reverie.memory.scope import narrowed, within
 from reverie.memory.semantic import LORE
-from reverie.memory.trace import DEFAULT_CONFIDENCE, MICROSECOND, Memory, Source, less_trusted
+from reverie.memory.trace import DEFAULT_CONFIDENCE, MICROSECOND, Memory, less_trusted
 from reverie.memory.working import State
 from reverie.recall.show import says_tags
 from reverie.store.base import Draft, Store, View, Where, key_of
@@ -94,26 +94,10 @@ def _noted(
         audience = narrowed(audience, channel=room)
     if name == "chat-memory" and turn.origin.session:
         audience = narrowed(audience, session=turn.origin.session)
-    cited = (turn, asked) if is_said and asked is not None else (turn,)
-    note = Memory(
-        id="",
-        version=1,
-        kind="fact",
-        text=text,
-        origin=turn.origin,
-        audience=audience,
-        trust=trust,
-        confidence=LORE_CONFIDENCE if name == "lore" else DEFAULT_CONFIDENCE,
-        recorded_at=turn.recorded_at,
-        commit="",
-        title=title,
-        extra={"type": "lore" if name == "lore" else "other", "learned": name, "told_by": author_of(turn)},
-        subject=LORE if name == "lore" else None,
-        source=Source(
-            tuple(one.message_id for one in cited if one.message_id), tuple(one.id for one in cited), text, turn.source.place
-        ),
-        happened_at=turn.happened_at,
-    )
+    cited = [turn, asked] if is_said and asked is not None else [turn]
+    is_lore = name == "lore"
+    sure, extra = LORE_CONFIDENCE if is_lore else DEFAULT_CONFIDENCE, {"type": "lore" if is_lore else "other", "learned": name}
+    note = replace(drawn_from(cited, text, text, audience, trust, sure, extra), title=title, subject=LORE if is_lore else None)
     if trust == "agent" and asked is not None:
         about = replace(note, subject=subject_of(asked))
         if any(found.retired_seq is None for found in draft.find_key(key_of(about) or b"")):
