@@ -120,6 +120,38 @@ def test_no_claim_about_someone_else_becomes_one_about_the_speaker() -> None:
         ("We moved from Oaxaca to the U.S. in 2019", "Ana moved from Oaxaca to the U.S. in 2019", "home"),
         ("I live on Elm St. My street is quiet", "Ana lives on Elm St", "home"),
         ("Vivo en EE. UU. desde 2010", "Ana vive en EE. UU. desde 2010", "home"),
+        ("I work in I.T.", "Ana works in I.T.", "work"),
+        ("I drink I.P.A. every Friday", "Ana drinks I.P.A. every Friday", "habit"),
+        ("We moved to Washington, D.C. in 2019", "Ana moved to Washington, D.C. in 2019", "home"),
+        ("I live in Portland, Oregon with my aunt", "Ana lives in Portland, Oregon with their aunt", "home"),
+        ("i grew up in st. louis", "Ana grew up in st. louis", "origin"),
+        ("I have a Ph.D. in physics", "Ana has a Ph.D. in physics", "study"),
+        ("I bought a Honda Civic for $4,500", "Ana bought a Honda Civic for $4,500", "possession"),
+        ("me compré una bici de 1.200,50 euros", "Ana se compró una bici de 1.200,50 euros", "possession"),
+        ("My favourite band is Earth, Wind & Fire", "Ana's favorite band is Earth, Wind & Fire", "like"),
+        ("My favourite show is Dr. Who", "Ana's favorite show is Dr. Who", "like"),
+        (
+            "My favorite poets are Plath, Lorca and H. D. Thoreau",
+            "Ana's favorite poets are Plath, Lorca and H. D. Thoreau",
+            "like",
+        ),
+        ("Mi peli favorita es El bueno, el feo y el malo", "peli favorita de Ana: El bueno, el feo y el malo", "like"),
+        ("I'm allergic to cats, dogs and pollen", "Ana is allergic to cats, dogs and pollen", "diet"),
+        ("Im alergic to peanuts", "Ana is alergic to peanuts", "diet"),
+        ("Hablo español, inglés y un poco de francés", "Ana habla español, inglés y un poco de francés", "language"),
+        ("I'm not a fan of jazz", "Ana is not a fan of jazz", "dislike"),
+        ("Ya no me gusta el fútbol", "A Ana ya no le gusta el fútbol", "dislike"),
+        ("prefiero el té", "Ana prefiere el té", "like"),
+        ("I get up at 6 and go running", "Ana gets up at 6", "habit"),
+        ("I could eat ramen every day", "Ana could eat ramen every day", "like"),
+        ("I legally changed my name to Alex", "Ana legally changed their name to Alex", "name"),
+        ("El mes que viene me mudo a Gijón", "Ana se muda a Gijón el mes que viene (2026-07)", "date"),
+        ("Mi proyecto se llama Faro", "El proyecto de Ana se llama Faro", "project"),
+        ("My cat Miso died", "Ana's cat Miso died", "pet"),
+        ("Se murió mi perro Toby", "A Ana se le murió su perro Toby", "pet"),
+        ("My son's name is Søren", "Ana's son is called Søren", "family"),
+        ("My kids are Emma, Jack and Zoë", "Ana's kids are called Emma, Jack and Zoë", "family"),
+        ("I start my new job on Monday", "Ana starts their new job on Monday (2026-06-22)", "work"),
     ],
 )
 def test_a_fact_is_about_the_speaker_by_name_in_the_language_and_words_it_was_said_in(text: str, fact: str, topic: str) -> None:
@@ -221,6 +253,8 @@ def test_what_is_said_of_a_relative_is_about_them_and_says_whose_they_are() -> N
         ("mi hermano Tomás vive en Berlín", "El hermano de Ana, Tomás, vive en Berlín"),
         ("un regalo para mi cuñada, que se llama Olga, ideas", "La cuñada de Ana se llama Olga"),
         ("vienen los padres de Iván, mi novio, y no hay sillas", "Iván es novio de Ana"),
+        ("My sister arrives on Sunday", "Ana's sister arrives on Sunday (2026-06-21)"),
+        ("Mi hermana llega el domingo", "La hermana de Ana llega el domingo (2026-06-21)"),
         ("mi padre vive conmigo desde mayo", "El padre de Ana vive con Ana desde mayo (2026-05)"),
         ("can you suggest a gift? it's for my brother Arjun", "Ana's brother is called Arjun"),
     ):
@@ -285,9 +319,22 @@ def test_a_claim_says_what_it_fills_and_the_language_it_was_made_in() -> None:
         ("trabajo de soldadora", "job", "es"),
         ("mi nombre es Rosa", "name", "es"),
         ("mi cumple es el 14 de agosto", "birthday", "es"),
+        ("I love sushi", "taste sushi", "en"),
+        ("odio el sushi", "taste sushi", "es"),
+        ("my brother Luis works at Acme", "brother luis works at", "en"),
+        ("my brother Luis loves stamps", "", "en"),
     ):
         claim = only(text)
         assert (claim.slot, claim.language) == (slot, language)
+
+
+def test_who_shouts_is_read_as_if_they_had_not_and_quoted_as_they_did() -> None:
+    claims = extract("MY NAME IS BOB AND I LIVE IN TEXAS!", speaker="Ana", at=NOW)
+    assert [(claim.text, claim.quote) for claim in claims] == [
+        ("Ana wants to be called bob", "MY NAME IS BOB"),
+        ("Ana lives in texas", "I LIVE IN TEXAS"),
+    ]
+    assert said("VIVO EN LIMA") == ["Ana vive en lima"]
 
 
 def test_a_name_that_the_speaker_has_already_is_no_news() -> None:

@@ -21,19 +21,25 @@ from datetime import datetime, timedelta
 from reverie.learn.grammar import LANGUAGES, Grammar, Rule, grammar_of, rules_for
 from reverie.memory.language import language_of
 from reverie.memory.semantic import Claim
-from reverie.recall.time import Time, find_times
+from reverie.recall.time import Date, find_dates
 
 MOST = 4  # claims from one message
 LONGEST = 2000  # characters read: who tells of themselves is briefer than who pastes a document
 _FEW = 10  # words
+_NEAR = 6  # characters: "oh, no wait"
 _LONGEST_THING = 16  # words; what goes on longer tells a story rather than a fact
 _OLD_NEWS = timedelta(days=365)  # who moved longer ago than that may have moved since
 _UNNAMED = frozenset({"", "user", "unknown", "human", "usuario", "me", "you"})
 
 _TIMELESS = frozenset({"habit", "like", "dislike", "language", "reply"})  # topics on which "in the morning" is no date
 _THINGS = frozenset({"x", "whole", "wish"})  # what a clause is about: to its end, as matched, or as asked for
+# Words that tell no slot from another, and words that are small unless they lead a sentence.
+_SLOTLESS = frozenset({"the", "a", "an", "any", "anymore", "more", "el", "la", "los", "las", "un", "una", "mas"})
+_LEADING = frozenset({"el", "la", "los", "las", "en", "este", "esta", "cada", "todos", "todas", "por", "siempre"})
 _ARTICLES = frozenset({"la", "el"})  # groups of Spanish rules: "mi hermana" is "la hermana" of somebody
-_BEFORE_VERBS = frozenset({"me", "nos", "no", "longer", "ya", "nunca", "always", "usually", "normally", "never", "often"})
+_BEFORE_VERBS = frozenset(
+    {"me", "nos", "no", "longer", "ya", "nunca", "always", "usually", "normally", "never", "often", "primarily", "legally"}
+) | {"batch", "meal"}
 _BLANK = "|"
 _PASTED = re.compile(
     r"(?s:```.*?(?:```|\Z))|`[^`\n]*`|^[ \t]*>.*$|https?://\S+|<(\w+)[^<>\n]*>[^<\n]*</\1>|<[^<>\s][^<>\n]*>|^.*[{};]\s*$|\w+\([^()\n]*\)|//.*$",
@@ -48,19 +54,21 @@ _QUOTED = re.compile(
 )
 _STOP = re.compile(r"[.!?…\n](?:(?<=\n)\n*|(?<!\n)[.!?…]*(?=\s|$|\|)[ |]*)")
 _PICTURES = re.compile("[\u2190-\u2bff\ufe0f\u200d\U0001f000-\U0001faff]")
-_ACCENTS = {ord(sign): unicodedata.normalize("NFD", sign)[0] for sign in "áéíóúüñàèìòùâêîôûäëïöçãõÁÉÍÓÚÜÑÀÈÌÒÙÂÊÎÔÛÄËÏÖÇÃÕ"} | {
-    ord("’"): "'",
-    0xA0: " ",
-}
+_MARKED = "áéíóúüñàèìòùâêîôûäëïöçãõåýčšžřěůńśźżćąęőűğş"
+_ACCENTS = {ord(sign): unicodedata.normalize("NFD", sign)[0] for sign in _MARKED + _MARKED.upper()} | str.maketrans(
+    "’\u00a0øØłŁđĐı", "' oOlLdDi"
+)
 _NO_END = frozenset(
     {"st", "dr", "mr", "ms", "sr", "mrs", "sra", "dra", "hi", "hey", "hello", "hola"}
 )  # "Hi! I'm Ana" is one sentence
 # A dot that ends no sentence: in "St. Louis", "EE. UU.", "the U.S. in 2019" and "J.P. Morgan", unlike "the U.S. I like it".
 _SHORT = re.compile(
-    r"\b(?:(?:[SM]t|[DMS]r|M[rs]s|[DS]ra|Srta|Prof|Ft|St[ao]|Ms)\.(?= [^\W\d_])|(?:[A-Z]{1,2}\. ?)+[A-Z]{1,2}\.)"
+    r"[A-Zs](?<!\w.)(?:(?:(?<=[SM])t|(?<=[DMS])r|(?<=M)[rs]s|(?<=[DS])ra|(?<=S)rta|(?<=P)rof|(?<=F)t|(?<=S)t[ao]|(?<=M)s)\."
+    r"(?= [^\W\d_])|(?<=P)h\.D\b\.?|(?<= (?:in|to) s)t\.(?= [a-z])|(?<=[A-Z])[A-Z]?\. ?(?:[A-Z]{1,2}\. ?)*[A-Z]{1,2}\.)"
     r"(?! (?:I|My|We|Our|It|The|Th\w+|He|She|But|And|So|Yo|Mi|Mis|El|La|Me|Pero|Y|Es)\b)"
 )
 _DOT = "\u02d1"  # a letter to every pattern
+_DAY_ON = re.compile(r"\s*(?:(?:on|in|at|the|el|en|la)\s+)*", re.IGNORECASE)
 _OPENER = re.compile("[A-Za-z]+")
 _FIRST_WORDS = re.compile(r"[^a-z]*([a-z]*)[^a-z]*([a-z]*)")
 _LETTERS = bytes(sign if chr(sign).islower() else 32 for sign in range(128)).ljust(256)
@@ -76,12 +84,19 @@ def extract(text: str, *, speaker: str, at: datetime, language: str | None = Non
     >>> extract("if I lived in Oaxaca I'd be happier", speaker="Ana", at=datetime(2026, 6, 1, tzinfo=UTC))
     ()
     """
-    text = text[:LONGEST]
+    whole = text = text[:LONGEST]
+    if text.isupper() and len(text.lower()) == len(text):  # who shouts gives no names away: read as if they whispered
+        text = text.lower()
     folded, words = _glance(text)
     code = language[:2] if language else max(LANGUAGES, key=lambda each: len(words & grammar_of(each).words))
     if code not in LANGUAGES or words.isdisjoint((grammar := grammar_of(code)).cues):
         return ()
     claims = _Listening(grammar, text, folded, words, speaker, at).claims()
+    if text != whole:
+        places = [text.find(claim.quote) for claim in claims]
+        claims = tuple(
+            replace(claim, quote=whole[place : place + len(claim.quote)]) for claim, place in zip(claims, places, strict=True)
+        )
     if not claims or language or (guess := language_of(text)) == code:
         return claims
     return claims if guess in LANGUAGES and len(words) <= _FEW else ()  # few words may be taken for another's
@@ -108,7 +123,7 @@ class _Listening:
         self.anywhere = () if words.isdisjoint(grammar.owners) else tuple(filter(self._may_match, grammar.anywhere))
         self.of_mine = () if words.isdisjoint(grammar.owning) else tuple(filter(self._may_match, grammar.of_mine))
         seen = heard if heard.isascii() else _PICTURES.sub(_BLANK, heard)
-        if ". " in seen:
+        if seen.find(".", 0, -1) >= 0:
             seen = _SHORT.sub(lambda short: short[0].replace(".", _DOT), seen)
         self.seen = self._own_words(seen)
         named = speaker.strip()
@@ -118,16 +133,22 @@ class _Listening:
         )
 
     def claims(self) -> tuple[Claim, ...]:
-        grammar, found = self.grammar, list[Claim]()
+        grammar, found, earlier = self.grammar, list[Claim](), list[Claim]()
         before = 0, 0
         for start, end, is_asked in self._sentences():
             said = list(self._in_sentence(start, end, is_asked))
             # "I was wrong." puts right what the next sentence says; a cue beside claims of its own does not.
             is_corrected = bool(said) and any(grammar.corrected().search(self.seen, *span) for span in ((start, end), before))
             before = (end, end) if said else (start, end)
+            if (said or found) and (unsaid := grammar.unsaid().search(self.seen, start, end)):
+                said = [claim for claim in said if self.text.find(claim.quote, start) >= unsaid.start()]
+                if unsaid.start() - start < _NEAR:  # "I live in Rome. No wait, Milan!"
+                    found = earlier
+            earlier = found[:]
             for claim in said:
-                if is_corrected and not claim.is_wish:
+                if is_corrected:
                     claim = replace(claim, corrects=True)
+                    found = [other for other in found if other.corrects or not claim.slot or other.slot != claim.slot]
                 # Doubts are looked for where something is said: that takes longer than the rules, and most turns teach nothing.
                 place = self.text.find(claim.quote, start)
                 if not claim.is_wish and any(
@@ -237,6 +258,8 @@ class _Listening:
             if value is None:
                 parts[group] = ""
                 continue
+            if group in _THINGS and match.start(group) < len(head):  # "I don't" is tried as "I do not": "not" is no thing
+                return None
             start, stop = match.start(group) + shift, match.end(group) + shift
             own = self.text[start:stop] if match.start(group) >= len(head) else value
             if group == "verb":
@@ -256,6 +279,8 @@ class _Listening:
                     return None
                 own = self._turned(self.text[start:stop])
             parts[group] = self._turned(own.strip()) if group == "how" else own.strip()
+            if group in ("when", "how") and own.partition(" ")[0].lower() in _LEADING:
+                parts[group] = parts[group][:1].lower() + parts[group][1:]
             if group in _ARTICLES:
                 parts["the"] = f"{group.title()} {parts[group]}"
         quote = parts["said"] = self.text[place:end].strip()
@@ -269,27 +294,45 @@ class _Listening:
             rule.confidence,
             rule.corrects,
             rule.is_wish,
-            slot=self.grammar.slots.get(slot := rule.slot.format_map(parts).lower(), slot),
+            slot=self._slot(rule.slot.format_map(parts)),
             language=self.grammar.language,
         )
-        if slot == "called" and parts["name"].casefold() == self.who.casefold():
+        if claim.slot == "called" and parts["name"].casefold() == self.who.casefold():
             return None  # that is no news
         if rule.dated == "yearly" or rule.topic in _TIMELESS:
             return end, claim
-        soon = self.grammar.soon if rule.ahead or self.grammar.until().search(self.seen, lead, end) else ""
-        times = self._days(soon + quote)
-        if not times and (times := self._days(soon + self.text[lead:place])):
-            claim = replace(claim, text=f"{claim.text}, {times[0].text}", quote=self.text[lead:end].strip())
-        if not times:
+        dates = self._dates(lead, match.endpos + shift, rule.ahead)
+        date = next((date for date in dates if place <= date.place < end), None)
+        if date is None and (date := next((date for date in dates if date.place < place), None)):
+            claim = replace(claim, text=f"{claim.text}, {date.text}", quote=self.text[lead:end].strip())
+        elif (
+            date is None
+            and (rule.dated or rule.ahead or (parts["verb"] and rule.topic != "name"))
+            and (date := next((date for date in dates if _DAY_ON.fullmatch(self.seen, end, date.place)), None))
+        ):
+            said, end = self.text[end : date.place + len(date.text)], date.place + len(date.text)
+            claim = replace(claim, text=f"{claim.text} {said.strip()}", quote=self.text[place:end].strip())
+        if date is None:
             return (end, claim) if rule.dated != "at" else None
-        return end, _dated(claim, rule, times[0], self.at)
+        return end, _dated(claim, rule, date, self.at)
 
-    def _days(self, said: str) -> list[Time]:
-        """Return the times that some words speak of; an hour without its day is none."""
-        if not self.grammar.timely().search(said.translate(_ACCENTS)):
+    def _slot(self, filled: str) -> str:
+        """Return a slot by the words that tell it from others; it is none where what it should end with is missing."""
+        if not filled or filled.endswith(" "):
+            return ""
+        words = [word for word in filled.translate(_ACCENTS).lower().replace(",", "").split() if word not in _SLOTLESS]
+        return self.grammar.slots.get(slot := " ".join(words), slot)
+
+    def _dates(self, start: int, end: int, ahead: bool) -> list[Date]:
+        """Return the times that a sentence tells a fact by, by their places in the message; an hour without its day is none."""
+        if not self.grammar.timely().search(self.heard, start, end):
             return []
-        times = find_times(said, self.at, self.grammar.language)
-        return [time for time in times if time.end - time.start > timedelta(hours=1) or time.start.date() != self.at.date()]
+        dates = find_dates(self.text[start:end], self.at, self.grammar.language, ahead=ahead)
+        return [
+            date._replace(place=start + date.place)
+            for date in dates
+            if date.end - date.start > timedelta(hours=1) or date.start.date() != self.at.date()
+        ]
 
     def _own_words(self, seen: str) -> str:
         """Return the message with what others wrote, and code, blanked out."""
@@ -336,6 +379,8 @@ class _Listening:
             is_a_name = match[0].istitle() and len(match[0]) > 1 and match[0].isalpha()  # Mía, unlike mía
             is_a_name = is_a_name or (match[0].isupper() and len(match[0]) > 1 and not self.text.isupper())  # US, unlike us
             is_a_name = is_a_name or thing[: match.start()].lower().endswith("the ")  # works in the mine
+            around = thing[: match.start()][-1:], thing[match.end() :][:2]
+            is_a_name = is_a_name or around[0] == "." or re.match(r"\.\w", around[1]) is not None  # I.T.
             return match[0] if is_a_name else self.grammar.turned.get(match[0].lower(), match[0]).replace("{who}", self.who)
 
         return self.grammar.turns().sub(turned, thing)
@@ -346,29 +391,36 @@ def _says_no_more(said: str, already: str) -> bool:
     return words <= set(re.findall(r"\w+", already.casefold()))
 
 
-def _dated(claim: Claim, rule: Rule, time: Time, now: datetime) -> Claim:
-    """Return a claim with its time beside the words for it, and as a moment where the rule says what happens then."""
-    span = time.end - time.start
-    words = time.text.casefold()
-    is_open = re.match(r"since|desde|until|till|hasta|before|after|antes|despu", words) is not None
-    start = time.start
-    if (span > timedelta(days=360) and not is_open) or re.search(r"\byears?\b|\baños?\b|\bdecade", words):
-        shown = f"{start + span / 2:%Y}" if not is_open else f"{start:%Y}"
-    elif span > timedelta(days=27) or is_open or re.search(r"\bmonths?\b|\bmes(?:es)?\b", words):
-        shown = f"{start:%Y-%m}"
-    else:
-        shown = f"{start + span / 2:%Y-%m-%d}" if re.search(r"\bago\b|\bhace\b", words) else f"{start:%Y-%m-%d}"
-    text = claim.text
-    if shown[:4] not in time.text and time.text in text and span < timedelta(days=370):
-        text = text.replace(time.text, f"{time.text} ({shown})", 1)
-    is_past = time.start <= now
+def _dated(claim: Claim, rule: Rule, date: Date, now: datetime) -> Claim:
+    """Return a claim with its date beside the words for it, and as a moment where the rule says what happens then."""
+    shown, start = _shown(date, claim.language), date.start
+    place = claim.text.casefold().find(date.text.casefold()) + len(date.text)
+    if shown and f"{start:%Y}" not in date.text and place >= len(date.text):
+        claim = replace(claim, text=f"{claim.text[:place]} ({shown}){claim.text[place:]}")
+    if claim.corrects and rule.corrects and now - start > _OLD_NEWS:
+        claim = replace(claim, corrects=False)
+    if date.either or date.side in ("before", "after") or not (date.is_sure or date.side == "vague"):
+        return claim
     if rule.dated == "from":
-        if words.startswith(("until", "till", "hasta")):
-            return replace(claim, text=text, valid_until=time.end)
-        is_old = rule.corrects and now - start > _OLD_NEWS
-        return replace(claim, text=text, valid_from=start, corrects=claim.corrects and not is_old)
-    return (
-        replace(claim, text=text, happened_at=start)
-        if rule.dated == "at" or rule.ahead or is_past
-        else replace(claim, text=text)
-    )
+        return replace(claim, valid_until=date.end) if date.side == "until" else replace(claim, valid_from=start)
+    is_told = date.side != "until" and (rule.dated == "at" or rule.ahead or start <= now)
+    return replace(claim, happened_at=start) if is_told else claim
+
+
+def _shown(date: Date, language: str) -> str:
+    """Return a date as exact as it is, or nothing where the words for it are all that is known."""
+    if not date.is_sure or date.side == "span" or date.grain in ("decade", "century"):
+        return ""
+    first, last = date.start, date.end - timedelta(seconds=1)
+    week, other, to = ("semana del", "o", "a") if language == "es" else ("week of", "or", "to")
+    if date.grain in ("year", "half", "quarter"):
+        return f"{first:%Y}" if first.year == last.year else f"{first:%Y} {to} {last:%Y}"
+    if date.grain == "month":
+        return f"{first:%Y-%m}"
+    if date.grain == "week":
+        return f"{week} {first - timedelta(days=first.weekday()):%Y-%m-%d}"
+    if date.either:
+        first, second = sorted((first, date.either))
+        return f"{first:%Y-%m-%d} {other} {second:%Y-%m-%d}"
+    is_one = date.grain in ("weekend", "part", "hour", "clock") or first.date() == last.date()
+    return f"{first:%Y-%m-%d}" if is_one else f"{first:%Y-%m-%d} {to} {last:%Y-%m-%d}"

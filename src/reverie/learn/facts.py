@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from datetime import datetime
 
 from reverie.errors import BadInput, Erased, Refused
 from reverie.learn import ingest, quarantine
@@ -63,7 +64,7 @@ class Known:
         return all(facts.keys().isdisjoint(changed) for facts in self._about.values())
 
     def about(self, subject: str) -> list[tuple[Memory, frozenset[str]]]:
-        """Return what is known about someone."""
+        """Return what is known about someone, or ("") about nobody in particular."""
         assert self._draft is not None
         if subject not in self._about:
             found = self._draft.scan(Where(Scope.owner(self._draft.space), ("fact",), subject=subject))
@@ -72,8 +73,8 @@ class Known:
 
     def put(self, fact: Memory) -> None:
         """Take note of a fact as it is now."""
-        if fact.subject in self._about:
-            self._about[fact.subject][fact.id] = fact, words_of(fact.text)
+        if (subject := fact.subject or "") in self._about:
+            self._about[subject][fact.id] = fact, words_of(fact.text)
 
     def forget(self) -> None:
         """Look everything up again: some of it is no longer so."""
@@ -175,8 +176,9 @@ def learn(draft: Draft, turn: Memory, told: Memory, claim: Claim | None, others:
     times = _times_said(draft, known.id, turn) if known else 0
     if known is not None and record is not None and record.retired_seq is None and times >= SAID_AGAIN:
         return None
-    if claim is not None and told.subject is not None:
-        told = _beside_others(draft, told, turn, claim, known, others)
+    ended = list[Memory]()
+    if claim is not None and (told.subject is not None or claim.corrects):
+        told, ended = _beside_others(draft, told, turn, claim, known, others)
     if known is not None:
         told = _again(draft, told, turn, claim, known)
     here = turn.origin if visible(turn.audience, turn.origin) else Scope.owner(draft.space)
@@ -188,6 +190,8 @@ def learn(draft: Draft, turn: Memory, told: Memory, claim: Claim | None, others:
         return None
     if isinstance(kept, Quarantined):
         return None
+    for fact in ended:
+        others.put(draft.add(fact))
     others.put(kept)
     return kept
 
@@ -228,34 +232,42 @@ def _again(draft: Draft, told: Memory, turn: Memory, claim: Claim | None, known:
     )
 
 
-def _beside_others(draft: Draft, told: Memory, turn: Memory, claim: Claim, same: Memory | None, others: Known) -> Memory:
-    """Return a fact linked to those that nearly say the same, and in place of those it corrects."""
-    over = None if claim.is_wish else taken_back(claim.text)
-    corrects = over is not None or (claim.corrects and claim.slot != "")
-    if told.subject is None or (same is not None and not corrects):
-        return told
-    about = others.about(told.subject)
+def _beside_others(
+    draft: Draft, told: Memory, turn: Memory, claim: Claim, same: Memory | None, others: Known
+) -> tuple[Memory, list[Memory]]:
+    """Return a fact linked to those that nearly say the same and in place of those it corrects, and these, with their end."""
+    over = None if claim.is_wish else taken_back(claim.text, claim.corrects)
+    slot = claim.slot if claim.corrects else ""
+    corrects = over is not None or slot != ""
+    if not corrects and (told.subject is None or same is not None):
+        return told, []
+    about = others.about(told.subject or "")
     known = [(fact, had) for fact, had in about if fact.audience == told.audience and (same is None or fact.id != same.id)]
     words = words_of(told.text)
     near = [fact.id for fact, had in known if len(words & had) > ALIKE * len(words | had)]
     if near:
         told = replace(told, extra={**told.extra, "near": near[-3:]})
     if not corrects:
-        return told
+        return told, []
     wrong = [
         fact
         for fact, had in known
         if turn.id not in fact.source.memory_ids
         and fact.extra.get("told_by") == author_of(turn)
         and fact.valid_until is None
-        and (fact.happened_at or fact.recorded_at) <= (turn.happened_at or draft.at)
-        and (fact.extra.get("slot") == claim.slot if over is None else _says(fact.text, had, over, turn.speaker or ""))
+        and ((slot and fact.extra.get("slot") == slot) or (over and _says(fact.text, had, over, turn.speaker or "")))
+        and _said_at(draft, fact) <= (turn.happened_at or draft.at)
     ]
     until = claim.valid_from or turn.happened_at or draft.at
-    for fact in wrong:
-        if fact.valid_from is None or fact.valid_from < until:
-            others.put(draft.add(replace(fact, valid_until=until)))
-    return replace(told, replaces=tuple(fact.id for fact in wrong))
+    ended = [replace(fact, valid_until=until) for fact in wrong if fact.valid_from is None or fact.valid_from < until]
+    return replace(told, replaces=tuple(fact.id for fact in wrong)), ended
+
+
+def _said_at(draft: Draft, fact: Memory) -> datetime:
+    """Return when a fact was said: what it says may lie ahead."""
+    owner = Where(Scope.owner(draft.space), retired=True)
+    turn = draft.get(fact.source.memory_ids[0], owner) if fact.source.memory_ids else None
+    return (turn.happened_at if turn else None) or fact.happened_at or fact.recorded_at
 
 
 def _says(text: str, had: frozenset[str], over: str, speaker: str) -> bool:
@@ -270,9 +282,9 @@ def _says(text: str, had: frozenset[str], over: str, speaker: str) -> bool:
 def archive(draft: Draft, subject: str | None, author: str, others: Known) -> None:
     """Put the oldest facts of an author about someone, or about nobody, away, where there are more than are kept active."""
     most = KEEP_LORE if subject == LORE else KEEP
-    where = Where(Scope.owner(draft.space), ("fact",), subject=subject or "", told_by=author)
+    where = Where(Scope.owner(draft.space), ("fact",), subject=subject or "", told_by=None if subject else author)
     known = draft.scan(where) if draft.count(where).get("fact", 0) > most else []
-    own = [fact for fact in known if fact.extra.get("learned") and not fact.pinned]
+    own = [fact for fact in known if fact.extra.get("told_by") == author and fact.extra.get("learned") and not fact.pinned]
     own.sort(key=lambda fact: (fact.recorded_at, fact.id))  # what was put away and came back is new
     for fact in own[: max(0, len(own) - most)]:
         draft.add(replace(fact, extra={**fact.extra, "archived": True}))

@@ -83,10 +83,10 @@ class Grammar:
     doubt: Made
     first_person: Made
     corrected: Made
+    unsaid: Made  # what takes back the words before it
     ends: Made
     tails: Made
     wish_ends: Made
-    until: Made
     timely: Made  # words without which no time is told; looking for one takes longer than all the rest
     vague: Made
     known: Made
@@ -100,7 +100,6 @@ class Grammar:
     together: str
     whose: str
     to: str
-    soon: str
 
 
 @lru_cache(maxsize=4096)
@@ -234,6 +233,5 @@ def grammar_of(language: str) -> Grammar:
         together=table["together"],
         whose=table["whose"],
         to=table["to"],
-        soon=table["soon"],
         **{name: made_of(*any_of) for name, any_of in table["shared"].items()},
     )

@@ -14,9 +14,9 @@ LORE = "__lore__"  # the subject of what belongs to everybody in a space
 class Claim:
     """Something that a message says of its speaker, or of someone else, in words that stand by themselves.
 
-    `quote` is the part of the message it rests on, word for word. A `slot` holds one thing at a time (a home, an employer, a
-    name): a claim that `corrects` puts an end to what was known to fill the same one. A `wish` is about how replies to the
-    speaker should be. `language` is the one it was said in.
+    `quote` is the part of the message it rests on, word for word. A `slot` holds one thing at a time (a home, a name, what
+    one thinks of sushi): a claim that `corrects` puts an end to what was known to fill the same one. A `wish` is about how
+    replies to the speaker should be. `language` is the one it was said in.
     """
 
     text: str
@@ -48,16 +48,26 @@ _OVER = (
     (r"\b(?:ha )?(?:dejó|dejado) de (\w+)[ei]r\b", r"\1e"),
     (r"\b(?:vendió|ha vendido)\b", "tiene"),
 )
+_NOT = (
+    (r"\b(?:is|are) not\b", "is"),
+    (r"\bdo(?:es)? not have\b", "has"),
+    (r"\bdo(?:es)? not\b", ""),
+    (r"(?<!, )\bno (?=\w)", ""),
+)
 _NO_MORE = re.compile(r"\bany ?more\b|\bmás\b", re.IGNORECASE)
 
 
-def taken_back(text: str) -> str | None:
+def taken_back(text: str, corrects: bool = False) -> str | None:
     """Return what a claim says is over, as it was said while it held; None where it says so of nothing.
+
+    What is not so is over if it was said so before: if saying it `corrects` something.
 
     >>> taken_back("Ana no longer lives in Rome"), taken_back("Ana ya no tiene perro"), taken_back("Ana lives in Rome")
     ('Ana lives in Rome', 'Ana tiene perro', None)
+    >>> taken_back("Ana is not vegan"), taken_back("Ana is not vegan", corrects=True)
+    (None, 'Ana is vegan')
     """
-    for cue, held in _OVER:
+    for cue, held in _OVER + _NOT * corrects:
         said, count = re.subn(cue, held, text, count=1, flags=re.IGNORECASE if "[A-Z]" not in cue else 0)
         if count:
             return " ".join(_NO_MORE.sub("", said).split())

@@ -7,6 +7,7 @@ space. What a text makes of them is read in `reverie.recall.time`.
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import Any
 
 MORNING, NIGHT = (5, 12), (19, 29)  # hours of the day
@@ -91,3 +92,68 @@ MONTHS_AND_WEEKDAYS = frozenset(
 )
 FUTURE = re.compile(r"\b(?:will|shall|gonna|going to|v(?:oy|as|amos|an|a) a)\b|['’]ll\b|\w[aeid]r(?:á|ás|án)\b", re.IGNORECASE)
 SOON = re.compile("coming|viene", re.IGNORECASE)
+
+
+def _any(words: str) -> str:
+    return "|".join(words.split())
+
+
+# The tense of a clause tells whether its time is `to_come`, as that of what is `planned` in the present, or `gone`; "got" may
+# be either; what is `done` was not arranged for later. What matches without a name is passed over: "an advanced class".
+_PLANNED = _any("""start begin leave arrive depart move travel return retire graduate turn celebrate finish end open launch
+ expire sit play run perform compete present defend meet visit host join speak get take come go fly marry close fall see head
+ land""")
+_PAST = _any("""agreed ate became began begun been bore born bought broke broken brought built came caught chose chosen did done
+ drank drew driven drove eaten fell felt flew flown forgot forgotten fought found froze gave given gone got grew grown had heard
+ held hid hit hung hurt kept knew known laid led left lost made met paid put quit ran read rode rose said sang sank sat saw seen
+ sent set shook shot shown slept sold spent split spoke spoken stole stood struck stuck swam swept swore taken taught thought
+ threw told took tore understood was went were withdrew woke won wore worn written wrote""")
+_BEING = r"(?:\b(?:am|is|are|im)|['’](?:m|re|s))"
+_ENGLISH = rf"""
+\b(?:the|an?|my|our|your|his|her|their|this|that|some)\ (?-i:[a-z]{{2,}}ed|start|end|move|run|visit|play|return|set|read|left)\b
+|(?P<to_come>\b(?:will|shall|gonna|won't|going\ to|due)\b|['’]ll\b
+  |\b(?:was|were|got|been|be|is|are)\ (?:re-?)?(?:scheduled|moved|booked|set|postponed|delayed|pushed|brought|planned)
+    (?:\ back|\ forward)?\ (?:to|for|on|until)\b
+  |{_BEING}\ (?:(?:not|also|finally|only|just|now|all|both|so|really)\ )?(?!being)\w+ing\b(?:(?<=getting)\ [a-z]+ed\b)?
+  |{_BEING}\ (?:\w+\ )?[a-z]+ed\ to\b|\bgets?\ [a-z]+ed\b)
+|(?P<unsure>{_BEING}\ (?:\w+ly\ |so\ |very\ |really\ )?(?-i:[a-z]{{2,}}ed)\b)
+|(?P<got>(?:\b(?:have|has)\ |['’](?:ve|s)\ )?\bgot\b(?!\ (?:married|engaged|divorced|back|home|fired|promoted|hired|laid)))
+|(?P<done>\bjoined\b)
+|(?P<gone>\b(?:{_PAST})\b|(?-i:(?:^[A-Z]|\b[a-z])[a-z]+(?<!e)ed\b)(?<!hundred)(?<!\bshed)(?<!sacred)(?<!naked))
+|(?P<planned>\b(?:am|is|are|im|have|has)\b|['’](?:m|re)\b|\b(?:it|that|he|she|there)['’]s\b
+  |['’]s(?=\ (?:on|in|at|due|back|away)\b)|\b(?:I|we|they|you|and)\ (?:{_PLANNED})\b
+  |\b(?:goes|flies|marries|(?:{_PLANNED})s)\b)"""
+_SPANISH = r"""
+\b(?:el|la|los|las|una?|mis?|sus?|del|al|de)\ (?:\w+\ )?(?:vinos?|trajes?|vuelos?|casas?|juegos?|entregas?|cambios?
+  |regresos?|retiros?|comienzos?|inicios?|caf[eé]s?|beb[eé]s?|chalé|carné|puré)\b
+|\b(?:acaban?|graban?|existe|qué|porqué|aquí|así|allí|ahí)\b(?!\ de\ \w+r)
+|(?P<to_come>\bv(?:oy|as|amos|an|a)\ a\b
+  |\bse\ (?:movió|ha\ movido|cambió|ha\ cambiado|pospuso|aplazó|retrasó|adelantó|pasó|ha\ pasado)\ (?:al?|para)\b
+  |\b(?!(?:re)?tiré|(?:mi|gi|admi|prepa|pa|sepa|repa|decla|espe|supe|ope|recupe|gene|libe)ré)\w+[aeid]r(?:é|ás?|emos|án)\b)
+|(?P<gone>\bacab(?:o|as?|amos|an)\ de\b
+  |\b(?:he|has|ha|hemos|han|había|habíamos)\ (?:\w+[ai]do|hecho|visto|puesto|escrito|vuelto|muerto|inscrito)\b
+  |\b(?:fui|fue|fuimos|fueron|hice|hizo|hicimos|tuve|tuvo|tuvimos|estuve|estuvo|estuvimos|vine|vino|vinimos|puse|puso|pude|pudo
+    |quise|quiso|dije|dijo|supe|supo|dio|dimos|vio|vimos|traje|trajo|era|eran|éramos|iba|iban|íbamos|tenía|vivía|quería|podía|hacía
+    |empece|naci|conoci|cumpli|recibi|inscribi|sali|volvi|perdi|nacio|murio|cumplio|salio|volvio|conocio|empezo|comenzo
+    |compre|adopte|llegue|deje|termine|(?:me|nos|se)\ (?:mude|case|gradue|jubile|separe|divorcie|cambie|apunte|anote|titule))\b
+  |(?-i:(?:^[A-Z]|\b[a-zéáíóú])\w*(?:é|ó|[^\Waeiou\d_]í)\b)|\b\w+(?:aron|ieron|jeron|aban?|ábamos)\b)
+|(?P<planned>\b(?:es|son|hay|estoy|está|están|estamos|tengo|tienen?|tenemos|voy|va|van|vamos|vengo|vienen?|salgo|salen?|toca|nazco
+    |nacen?|juego|doy|dan|hago|hacen|hacemos|volvemos|caducan?|parto|parten|me\ caso|se\ casan?|te\ casas
+    |(?:empiez|comienz|inici|lleg|vuel|viaj|regres|celebr|jubil|retir|termin|estren|debut|examin|oper|entreg|cierr|jueg|mud|traslad
+      |grad[uú]|titul|present|qued|cambi|apunt|entr)(?:o|as?|an)|(?:vuelv|cumpl|abr|corr|venc|recib|defiend|compit)(?:o|es?|en))\b)
+|(?P<unsure>\b(?!primos|[uú]ltimos|pr[oó]ximos)\w+[ai]mos\b)"""
+
+
+@cache
+def tenses(language: str) -> re.Pattern[str]:
+    """Return what tells the tense of a clause, by the names of its groups; made when first asked for, as it takes a while."""
+    return re.compile(_SPANISH if language == "es" else _ENGLISH, re.IGNORECASE | re.VERBOSE)
+
+
+# Names of days, and "half a year ago", of which only a part is known here.
+FEAST_BEFORE = re.compile(r"\b(?:black|cyber|ash|palm|holy|maundy|shrove|super bowl|half|medio) $", re.IGNORECASE)
+FEAST_AFTER = re.compile(r" (?:santo|negro|de (?:ceniza|ramos|resurrecci[oó]n|gloria))\b", re.IGNORECASE)
+# What stands right before a day that is arranged, though the verb be past: "I got a job starting May 3".
+ARRANGED = re.compile(
+    r"\b(?:starting|beginning|effective|for|para|empezando|comenzando)(?: on| from| the| el| la)? $", re.IGNORECASE
+)

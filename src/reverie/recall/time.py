@@ -7,6 +7,9 @@ that it matches, mostly `D`, an interval, so that later rules build on earlier o
 Memory looks back: "in May" is the latest May, unless the words speak of the future. What cannot be (30 February) and what might
 be read otherwise (5/6/2023 in English) is told, not guessed silently. Rejected: libraries, which find dates in half of the
 texts that have none.
+
+Questions are read with tolerance (`find_times`), facts are not (`find_dates`): what is written beside a fact is the very day,
+by the tense of the verb, or nothing.
 """
 
 from __future__ import annotations
@@ -22,7 +25,19 @@ from typing import Any, NamedTuple, cast
 
 from reverie.memory import check
 from reverie.memory.language import language_of
-from reverie.recall.calendar import FUTURE, MORNING, NAMES, PHRASES, SOON, SPANISH_ONLY, WORDS
+from reverie.recall.calendar import (
+    ARRANGED,
+    FEAST_AFTER,
+    FEAST_BEFORE,
+    FUTURE,
+    MORNING,
+    NAMES,
+    PHRASES,
+    SOON,
+    SPANISH_ONLY,
+    WORDS,
+    tenses,
+)
 
 DAY = timedelta(days=1)
 FARTHEST = 100  # years that "before 1990" reaches back
@@ -38,6 +53,23 @@ class Time(NamedTuple):
     start: datetime
     end: datetime
     text: str
+
+
+class Date(NamedTuple):
+    """A time as a fact may be dated by it: the day, month or year itself, without the tolerance that a search needs.
+
+    `either` is another day that the same words may mean. What is not `is_sure` is meant in words only: "in May", where nothing
+    tells which May, or "a few days ago".
+    """
+
+    start: datetime
+    end: datetime
+    text: str
+    place: int  # in the text
+    grain: str = "day"
+    side: str = ""  # "since", "after", "until", "before", or "span" for all the days from `start` to `end`
+    either: datetime | None = None
+    is_sure: bool = True
 
 
 class Reading(NamedTuple):
@@ -63,6 +95,55 @@ def read_times(text: str, now: datetime, language: str | None = None) -> Reading
     return _Reader(text, now, language).read()
 
 
+def find_dates(text: str, now: datetime, language: str, *, ahead: bool = False) -> tuple[Date, ...]:
+    """Return the times that `text` tells a fact by, in order; tenses decide between past and future, or that it is `ahead`."""
+    check.moment(now, "now")
+    reader = _Reader(text, now, language, ahead=True)
+    to_come = gone = reader.dates()
+    if reader.hangs_on_tense:
+        gone = _Reader(text, now, language, ahead=False).dates()
+    signs = [sign for sign in tenses(language).finditer(text) if sign.lastgroup] if to_come else []
+    return tuple(_meant(date, gone.get(place), _tense(date, signs, ahead), text, now, ahead) for place, date in to_come.items())
+
+
+def _tense(date: Date, signs: list[re.Match[str]], ahead: bool) -> str | None:
+    """Return what the nearest verb before a date, or else the first behind it, tells of it."""
+    before = [sign for sign in signs if sign.end() <= date.place]
+    beyond = [sign for sign in signs if sign.start() >= date.place + len(date.text)]
+    tense = before[-1].lastgroup if before else beyond[0].lastgroup if beyond else None
+    if tense == "got":  # "I got an interview on Friday" tells what one has
+        return "to_come" if ahead else "gone"
+    return "to_come" if tense == "planned" else tense
+
+
+def _meant(to_come: Date, gone: Date | None, tense: str | None, text: str, now: datetime, ahead: bool) -> Date:
+    """Return the one of two readings of the same words that the tense asks for; not sure, if it does not or cannot."""
+    is_gone = tense in ("gone", "done")
+    if gone == to_come:
+        # "I read it in two days" names no day to come, and "in the fall", said in the fall, may be another one.
+        is_length = is_gone and not ahead and to_come.start > now and to_come.text[:3].lower() in ("in ", "en ")
+        is_under_way = (
+            to_come.grain == "quarter"
+            and to_come.start <= now < to_come.end
+            and not re.match("this|est[ae]", to_come.text, re.IGNORECASE)
+        )
+        return to_come._replace(is_sure=to_come.is_sure and not is_length and not is_under_way)
+    is_arranged = to_come.text[:8].lower() == "a partir" or ARRANGED.search(text, 0, to_come.place) is not None
+    if gone is None:
+        return to_come._replace(is_sure=False)
+    if to_come.side == "since" and not is_arranged:
+        return to_come if FUTURE.search(text) else gone
+    if is_arranged and tense != "to_come":
+        soon = to_come.start - now < _SOON
+        return to_come if soon else gone._replace(is_sure=gone.is_sure and now - gone.start < _SOON)
+    if to_come.side == "until" and tense is None:  # "I live there until May"
+        return to_come
+    if is_gone:
+        return gone._replace(is_sure=gone.is_sure and (tense == "done" or not ahead))
+    return to_come._replace(is_sure=to_come.is_sure and (tense == "to_come" or ahead))
+
+
+_SOON = 180 * DAY  # what is arranged is mostly nearer
 _NOT_DIGITS = re.compile(r"\D+")
 _CLOCK = re.compile(r"(\d+)(?:[:.h](\d\d))?[\d:]*\s?([ap]?)")
 _TOKEN = re.compile(  # the name of each kind is its letter
@@ -85,6 +166,8 @@ class _Span(NamedTuple):
     end: datetime
     grain: str = "day"
     floats: str = ""
+    side: str = ""
+    either: datetime | None = None
 
 
 class _Token(NamedTuple):
@@ -121,11 +204,29 @@ _FOLDED = _Folded({ord(sign): to for signs, to in (("‐‑‒–—−", "-"), 
 class _Reader:
     """One reading of one text; the methods without underscore say what rules make of the tokens that they name."""
 
-    def __init__(self, text: str, now: datetime, language: str | None) -> None:
+    def __init__(self, text: str, now: datetime, language: str | None, *, ahead: bool | None = None) -> None:
         self.text, self.now, self.language = text, now, language
-        self.today, self.ahead = _midnight(now), FUTURE.search(text) is not None
+        self.today, self.is_exact = _midnight(now), ahead is not None
+        self.hangs_on_tense, self._ahead = False, FUTURE.search(text) is not None if ahead is None else ahead
         self.unclear: dict[str, None] = {}
         self.tokens: list[_Token] = []
+
+    @property
+    def ahead(self) -> bool:
+        self.hangs_on_tense = True
+        return self._ahead
+
+    def dates(self) -> dict[int, Date]:
+        """Return by its place each time as exactly as it is meant."""
+        self.read()
+        dates = {}
+        for letter, at, to, span, _ in self.tokens:
+            if letter == "D" and _window(span):
+                said = self.text[at:to]
+                is_named = FEAST_BEFORE.search(self.text, 0, at) or FEAST_AFTER.match(self.text, to)
+                is_sure = span.side != "vague" and not is_named and not any(unclear in said for unclear in self.unclear)
+                dates[at] = Date(span.start, span.end, said, at, span.grain, span.side, span.either, is_sure)
+        return dates
 
     def read(self) -> Reading:
         for found in _TOKEN.finditer(self.text.translate(_FOLDED)):
@@ -252,6 +353,8 @@ class _Reader:
 
     def _yearly(self, of_year: Callable[[int], _Span], r: int | None = None) -> _Span:
         """Return the last, this or next of what comes every year; if that is not said, the latest that has begun."""
+        if self.is_exact and r == 0:
+            r = None  # "this May", said in November: the tense tells
         ahead, this = self.ahead if r is None else r >= 0, self.now.year
         for year in range(this - 1, this + 9) if ahead else range(this + 1, this - 9, -1):  # enough for a 29 February
             with suppress(ValueError):
@@ -330,7 +433,9 @@ class _Reader:
         edge = self._shift(self.now, q, r)
         if q[0][2] in _SECONDS_IN:
             return _Span(min(edge, self.now), max(edge, self.now), "hour") if r else None
-        return _Span(_midnight(edge), self.today + DAY) if r < 0 else _Span(self.today, _midnight(edge) + DAY) if r else None
+        side = "span" if self.is_exact else ""
+        span = _Span(_midnight(edge), self.today + DAY) if r < 0 else _Span(self.today, _midnight(edge) + DAY) if r else None
+        return span and span._replace(side=side)
 
     def away(self, q: _Length, b: int = 1, d: _Span | None = None, e: int = 3) -> _Made:
         """Read "two weeks ago", "in three days", "a month after Easter"."""
@@ -338,11 +443,17 @@ class _Reader:
         least, most, unit = q[-1]
         if unit in _SECONDS_IN:
             return _Span(start, end + timedelta(seconds=_SECONDS_IN[unit]), "hour") if e == 3 else None
+        if self.is_exact and e == 3:
+            unit = unit if unit == "weekend" else "day" if unit in _DAYS_IN else "month" if _MONTHS_IN[unit] < 12 else "year"
+            middle = self._unit(unit, start + (end - start) / 2)
+            return middle if least == most else middle._replace(side="vague")
         around = DAY if unit != "day" and least == most else timedelta()  # "two weeks ago" is not said of one day only
         return _Span(_midnight(start) - around, _midnight(end) + around + DAY, unit) if e == 3 else None
 
     def weekday(self, w: int, r: int | None = None) -> _Made:
         since = (self.now.weekday() - w) % 7
+        if self.is_exact:
+            return self._one_weekday(since, r)
         if r is None:
             return _whole(self.today + (-since % 7 if self.ahead else -since) * DAY)._replace(floats="week")
         if SOON.search(self.said):
@@ -350,6 +461,19 @@ class _Reader:
         if r == -1 and 0 < since <= self.now.weekday():
             self.unclear[self.said] = None  # "last Monday" on a Friday: of this week, or of the last
         return _whole(self._unit("week", self.now, r).start + w * DAY)
+
+    def _one_weekday(self, since: int, r: int | None) -> _Span:
+        """Return the day that a weekday names in a fact; today's own name is that of another week, if it is not "this"."""
+        is_soon = r == 1 and SOON.search(self.said) is not None
+        way = r or (1 if self.ahead else -1)
+        nearest = self.today + (way * 7 if not since else (7 - since) if way > 0 else -since) * DAY
+        if not since:
+            return _whole(nearest if r else self.today)._replace(either=nearest if r is None else None)
+        if not r or is_soon:
+            return _whole(nearest)._replace(floats="" if r else "week")
+        # "Next Friday" on a Monday, "last Monday" on a Friday: of this week, or of the next and the last.
+        is_unclear = since > self.now.weekday() if way > 0 else since <= self.now.weekday()
+        return _whole(nearest)._replace(either=nearest + 7 * way * DAY if is_unclear else None)
 
     def weekday_of(self, w: int, d: _Span) -> _Made:
         """Read "Friday of last week"; a weekday beside its date says nothing more."""
@@ -367,6 +491,9 @@ class _Reader:
         return None
 
     def unit(self, u: str, r: int = 0) -> _Made:
+        if self.is_exact and u == "weekend" and r == 1 and self.now.weekday() < 5:  # "next weekend" on a Monday
+            first = self._unit(u, self.now)
+            return first if SOON.search(self.said) else first._replace(either=first.start + 7 * DAY)
         return self.lately(r or -1, [(1, 1, u)]) if u in _SECONDS_IN else self._unit(u, self.now, r)
 
     def weekend(self, u: str) -> _Made:
@@ -399,7 +526,10 @@ class _Reader:
         span = d or self._unit(u, self.now)
         third = (span.end - span.start) // DAY // 3 * DAY
         start = (span.start, span.start + third, span.end - third, span.end - third)[e]
-        return _Span(start, span.end - third if e == 1 else start + third) if third else d
+        grain = span.grain if self.is_exact else "day"
+        if grain == "year" and e > 1:
+            return _Span(_later(span.end, -1), span.end, grain)
+        return _Span(start, span.end - third if e == 1 else start + third, grain) if third else d
 
     def part_of(self, p: tuple[int, int], d: _Span | None = None, r: int | None = None) -> _Made:
         """Read "yesterday morning", "last night", "in the evening"."""
@@ -425,11 +555,14 @@ class _Reader:
             end = _near(end, start, 1)
         elif end.floats == "week":
             end = _whole(start.start + (end.start - start.start) // DAY % 7 * DAY)
-        return _Span(start.start, end.end, "day", start.floats and end.floats) if start.start < end.end else None
+        floats = start.floats and end.floats
+        return _Span(start.start, end.end, "day", floats, either=start.either) if start.start < end.end else None
 
     def one_sided(self, d: _Span, a: int = 0, b: int | None = None) -> _Made:
         """Read "since", "after", "until", "before": up to today, or as far back as is worth looking; an hour, in its day."""
         in_a_day = d.grain in ("hour", "clock")
+        if self.is_exact:
+            return d._replace(side=("after" if a else "since") if b is None else "before" if b else "until")
         if b is None:
             start = d.end if a else d.start
             end = _midnight(start) + DAY if in_a_day else self.today + DAY if start <= self.today else _later(start, 12)
@@ -548,7 +681,9 @@ _MEANING: tuple[tuple[Callable[..., _Made], tuple[str, ...]], ...] = (
      ("<u>Uo?<y>[YN]", "<y>Y(?:(?<=[eiszZBAb]Y)|(?<=EoY)|(?<=OUY)|(?<=OU[-o]Y)|(?<=e-Y)|(?<=[fop]Y)_|(?<=Y%Y)_|(?=%Y_)"
       "|(?<=^Y)$)", "<y>Y(?:(?<=D[&,]Y)|(?=&D))")),
     (_Reader.beside, ("(?<![Nnac])(?<!co)R?<u>U<b>[AB]~<d>D", "R?<w>W<b>[AB]~<d>D")),
-    (lambda self, n, u, r: self.lately(r, [(n, n, u)]), ("<n>[Nn]<r>R<u>U", "<n>[Nn]<u>U<r>R(?!U)")),
+    # Who "turns 90 next month" does not speak of 90 months.
+    (lambda self, n, u, r: None if self.is_exact and self.said[-1] != "s" else self.lately(r, [(n, n, u)]),
+     ("<n>[Nn]<r>R<u>U", "<n>[Nn]<u>U<r>R(?!U)")),
     (_Reader.unit, ("R?<r>R<u>U(?!o)", "<u>U<r>R(?![UNnK])")),
     (_Reader.day_of, ("[bsfo]?~<n>[NO][-zZa&]~<k>[NO][io]~<d>D", "<n>[NO]o~<d>D")),
     (_Reader.nth, ("~<o>[OR]<n>[Nn]?<x>[UW][oi]~<d>D", "~<o>[OR]<n>[Nn]?<x>[UW][oi]~<u>U_", "~<o>O<x>U[-,]?<d>D")),
@@ -561,7 +696,7 @@ _MEANING: tuple[tuple[Callable[..., _Made], tuple[str, ...]], ...] = (
     (lambda _, a, b: a + b, ("<a>L[&,]?<b>L(?=[egFL])", "(?<=h)<a>L[&,]?<b>L", "<a>L[&,]?<b>L(?=[egF])")),
     (_Reader.lately, ("(?<!v)R?<r>R<q>L", "<q>L<r>R(?!U)")),
     (_Reader.away, ("<q>L<b>g", "<b>h<q>L", "<q>L<e>[Fe]", "i<q>L")),
-    (lambda self, q: self.lately(1, q), ("d<q>L",)),
+    (lambda self, q: self.away(q) if self.is_exact and self.said[:1] in "dD" else self.lately(1, q), ("d<q>L",)),
     (_Reader.weekday_of, ("R?<w>[Ww][oji,]?~<d>D", "<d>D[jo,]?~<w>[Ww]")),
     (_Reader.weekday, ("R?<r>R<w>[Ww]", "<w>[Ww]<r>R(?!U)")),
     (_Reader.the_day, ("<w>[Ww],?~<n>[NO](?![-Ux])",)),
