@@ -533,6 +533,7 @@ def _ids() -> Iterator[Wrong]:
     yield Wrong("get: what was forgotten", lambda b: b.mind.get(b.forgotten), NotFound, "restore() brings it back")
     yield Wrong("people: nobody", lambda b: b.mind.people.get("nobody"), NotFound, "people.alias")
     yield Wrong("people: a zone on Mars", lambda b: b.mind.people.update("ana", zone="Mars/North"), BadInput, "IANA")
+    yield Wrong("people: no language", lambda b: b.mind.people.update("ana", language="klingon!"), BadInput, "ISO code")
     yield Wrong("people: a zone that is a path", lambda b: b.mind.people.update("ana", zone="../../passwd"), BadInput, "IANA")
     yield Wrong("people: an empty name", lambda b: b.mind.people.alias("ana", ""), BadInput, "give it a name")
 

@@ -272,7 +272,7 @@ class People:
         """Set what is known of a person."""
         given: dict[str, Any] = {
             "zone": None if zone is None else people.check_zone(check.name(zone, "zone")),
-            "language": check.optional_name(language, "language"),
+            "language": None if language is None else people.check_language(check.name(language, "language")),
             "accounts": None if accounts is None else check.names(accounts, "accounts"),
         }
         known = {name: value for name, value in given.items() if value is not None}

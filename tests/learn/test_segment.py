@@ -4,7 +4,7 @@ import random
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -630,6 +630,30 @@ def test_where_a_secret_was_is_no_keyword() -> None:
             assert "secret" not in (one.title or "")
 
 
+def test_what_happens_at_the_end_of_time_is_told_too() -> None:
+    end_of_time = datetime.max.replace(tzinfo=UTC)
+    with reverie.open(":memory:", embedder="none", background=False) as mind:
+        for turn in range(4):
+            mind.observe(talk(0, turn), at=end_of_time - timedelta(minutes=20) * turn, scope=CHAT)
+        assert mind.settle() == Settled(0, 0)
+        summary = mind.end(CHAT)
+        assert summary is not None
+        mind.settle()
+        assert [one.extra["turns"] for one in derived(mind) if one.kind == "episode"] == [4]
+
+
+def test_what_is_told_late_of_an_episode_that_silence_closed_belongs_to_it(world: World) -> None:
+    world.talk(0, 4)
+    last, world.now = world.now, world.now + timedelta(hours=5)
+    assert world.write() == 1
+    (closed,) = world.all()
+    assert closed.extra["open"] is False
+    world.say(talk(0, 5), at=last + timedelta(minutes=2), speaker="Ana")
+    assert world.write(minutes=1) == 1
+    (longer,) = world.all()
+    assert (longer.id, longer.extra["turns"], longer.extra["open"]) == (closed.id, 5, False)
+
+
 @st.composite
 def conversations(draw: st.DrawFn) -> list[tuple[float, str, str]]:
     """Return minutes passed, speaker and text of each turn."""
@@ -663,6 +687,9 @@ def test_a_turn_at_a_time_or_all_at_once_the_same_episodes_close(
     online, bulk = (World(store_of(kind, home / name), embedder) for name in ("online", "bulk"))
     try:
         for number, (minutes, speaker, text) in enumerate(turns):
+            if minutes > 31:  # the open one is written out, and goes on or not
+                late = online.now + timedelta(minutes=minutes - 1)
+                segment.write_episodes(online.store, "default", embedder, late)
             online.say(text, minutes, speaker=speaker)
             bulk.say(text, minutes, speaker=speaker)
             if number % often == 0:
@@ -674,7 +701,12 @@ def test_a_turn_at_a_time_or_all_at_once_the_same_episodes_close(
         online.write(minutes=31)
         bulk.write(minutes=31)
         assert online.told() == bulk.told()
-        assert online.write(minutes=31) == bulk.write(minutes=600) == 0
+        assert online.write(minutes=31) == bulk.write(minutes=31) == 0
+        online.write(minutes=241)
+        bulk.write(minutes=600)
+        assert online.told() == bulk.told()
+        assert not any(one.extra["open"] for one in online.all()), "nothing that is said now belongs to it"
+        assert online.write(minutes=31) == bulk.write(minutes=6_000) == 0
     finally:
         online.store.close()
         bulk.store.close()

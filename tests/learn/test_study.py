@@ -850,3 +850,40 @@ def test_the_time_given_to_settle_is_shared_by_all_that_is_waited_for(monkeypatc
         assert background.settle_all(works, 6.0) == Settled(3, 0)
         assert background.settle_all(works, None) == Settled(3, 0)
     assert given == [6.0, 2.0, 0.0, None, None, None]
+
+
+def test_a_damaged_space_keeps_no_other_from_being_learned_from(tmp_path: Path) -> None:
+    away = Listener()
+    away.error = ModelError("away", may_pass=True)
+    with opened(tmp_path, model=away) as mind:
+        for space in ("amber", "birch", "cedar"):
+            mind.observe_many([{"text": f"The miller has {n} owls"} for n in range(60)], scope=Scope(space, person="ana-1"))
+        damaged = mind._store.file_of("birch")  # type: ignore[attr-defined]
+    raw = bytearray(damaged.read_bytes())
+    raw[-8192:] = b"\xa5" * 8192
+    damaged.write_bytes(raw)
+    with opened(tmp_path, background=True) as mind:
+        mind.observe("I live in Lima", speaker="Ana", scope=Scope("cedar", person="ana-1"))
+        assert mind.settle(60).pending == 0
+        assert "Ana lives in Lima" in texts(facts(mind, Scope.owner("cedar")))
+
+
+def test_what_a_model_refused_is_counted_when_all_is_settled() -> None:
+    model = Listener()
+    model.error = ModelError("no answer to that")
+    with opened(model=model) as mind:
+        mind.observe("The miller has an owl", scope=ANA)
+        assert mind.settle() == Settled(0, 1)
+        model.error = None
+        mind.observe("The miller has two owls", scope=ANA)
+        assert mind.settle() == Settled(0, 1), "it was asked twice, and is left alone"
+
+
+def test_who_writes_fast_is_learned_from_in_full(tmp_path: Path) -> None:
+    """C3: learning gives way to whoever writes, but not so far that jobs are dropped."""
+    with opened(tmp_path, background=True) as mind:
+        for number in range(700):
+            mind.observe(f"I like fruit{number} a lot", scope=Scope(SPACE, person=f"ana-{number % 9}"))
+        assert mind.settle(120) == Settled(0, 0)
+        with mind._store.reading(SPACE) as view:
+            assert view.jobs() == {}

@@ -83,7 +83,7 @@ class Background:
 
     def is_coming(self, space: str) -> bool:
         """Tell whether something is left to do in a space, and is being done."""
-        return self._is_on and not self._is_failing and self.is_left(space)
+        return self._is_on and not self._is_failing and self._count(space) > self._given_up()
 
     def notice(self, space: str, own: int = 1) -> None:
         """Take note that a space was written; without background work, see at once to what was.
@@ -206,6 +206,8 @@ class Background:
             try:
                 is_done = self._look_around() if space is None else self._turn(space) == 0 or not self.is_left(space)
                 rest = FIRST_REST_S
+                if is_done and space is not None and self.then is not None:
+                    self.then(space)
             except StoreError as exc:  # health() tells of a damaged space; the others go on
                 if not self._is_closing:
                     log.warning("no %s in space %r: %s", self.task, space, exc)
@@ -218,8 +220,6 @@ class Background:
                     self._waiting |= {space: self._waiting.pop(space)} if space in self._waiting else {}
             except Exception:  # whatever it is, it must not keep the others from being worked on
                 log.exception("%s failed in space %r, which is left alone until it is written again", self.task, space)
-            if is_done and space is not None and self.then is not None:
-                self.then(space)
             with self._wake:
                 if is_done and space is not None and self._waiting.get(space) == noticed:  # else it was written meanwhile
                     del self._waiting[space]

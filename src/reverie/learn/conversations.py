@@ -81,9 +81,14 @@ class Streams(dict[tuple[str | None, ...], Stream]):
 
 def cursor_at(space: str, seq: int, last: str, waiting: Mapping[str, datetime], untold: Iterable[str], now: datetime) -> State:
     """Return the cursor that says: all was seen up to here and to this memory, but for what waits for its time."""
+    cursor = State(CURSOR, Scope(space), "", {"seq": seq, "last": last, "untold": list(dict.fromkeys(untold))}, now)
+    return due_at(cursor, waiting)
+
+
+def due_at(cursor: State, waiting: Mapping[str, datetime]) -> State:
+    """Return the cursor with other turns to come back to."""
     due = {id: moment.isoformat() for id, moment in waiting.items()}
-    value = {"seq": seq, "last": last, "waiting": due, "untold": list(dict.fromkeys(untold))}
-    return State(CURSOR, Scope(space), "", value, now)
+    return replace(cursor, value={**cursor.value, "waiting": due})
 
 
 def waiting(cursor: State | None) -> dict[str, datetime]:
@@ -170,8 +175,9 @@ def load(view: View, stream: Stream, what: Touched) -> tuple[list[Memory], list[
         turns.sort(key=position)
         known = _known(view, [*(turn.id for turn in turns), *what.gone])
         has_begun = not turns or position(turns[0])[0] - start > GAP
-        has_begun = has_begun or any(turns[0].id in one.members and one.ends_at < what.first for one in known)
-        are_whole = all(one.began_at >= start for one in known if one.ends_at >= what.first)
+        done = [one for one in known if one.ends_at < what.first and not one.memory.extra.get("open")]
+        has_begun = has_begun or any(turns[0].id in one.members for one in done)
+        are_whole = all(one.began_at >= start for one in known if one not in done)
         if start == FIRST_MOMENT or (has_begun and are_whole):
             places = {turn.id: number for number, turn in enumerate(turns)}
             stays = [one for one in known if one.began_at < start or _stays(one, turns, places)]
@@ -184,18 +190,28 @@ def _known(view: View, ids: Sequence[str]) -> list[Known]:
     for held in sorted(view.citing(ids), key=lambda held: (held.retired_seq is None, held.seq)):
         last[held.id] = held
     found = ((view.get(id, everything(view.space, "episode", retired=True)), held) for id, held in last.items())
-    known = [Known(memory, frozenset(held.sighting.rests_on)) for memory, held in found if memory and "ends_at" in memory.extra]
+    known = [  # a person's own wording names no turns; else it has those of its last version, whatever earlier ones had
+        Known(memory, frozenset(memory.source.memory_ids or held.sighting.rests_on))
+        for memory, held in found
+        if memory and "ends_at" in memory.extra
+    ]
+    known = [one for one in known if not one.members.isdisjoint(ids)]
     told = {id for one in known if one.memory.retired_at is None for id in one.members}
     return [one for one in known if one.memory.retired_at is None or not one.members <= told]
 
 
 def _stays(known: Known, turns: Sequence[Memory], places: Mapping[str, int]) -> bool:
-    """Tell whether an episode is left as it is: a person's own, or closed with all its turns as they were and none between."""
+    """Tell whether an episode is left as it is: a person's own, or closed with all its turns as they were and none between.
+
+    One that silence closed is looked at again when something is told late that was said right after it.
+    """
     if known.memory.retired_at is not None or not known.memory.source.memory_ids:
         return True
     own = sorted(places[id] for id in known.members if id in places)
     is_whole = bool(own) and len(own) == len(known.members) == own[-1] - own[0] + 1
-    return is_whole and is_as_told(known.memory, [turns[n] for n in own], is_open=False)
+    after = turns[own[-1] + 1] if is_whole and own[-1] + 1 < len(turns) else None
+    is_late = after is not None and after.recorded_at > known.memory.recorded_at and position(after)[0] - known.ends_at <= GAP
+    return is_whole and not is_late and is_as_told(known.memory, [turns[n] for n in own], is_open=False)
 
 
 def is_as_told(known: Memory, turns: Sequence[Memory], is_open: bool) -> bool:

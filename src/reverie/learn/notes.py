@@ -16,6 +16,7 @@ from reverie.learn.ground import grounded
 from reverie.learn.ingest import author_of
 from reverie.learn.tags import strip_tags, titled
 from reverie.memory import check, working
+from reverie.memory.episodic import later
 from reverie.memory.language import language_of, words_of
 from reverie.memory.scope import narrowed, within
 from reverie.memory.semantic import LORE
@@ -70,7 +71,7 @@ def _before(view: View, turn: Memory) -> list[Memory]:
     """Return the turns that a reply may have drawn on, newest first."""
     origin, at = turn.origin, turn.happened_at
     room = None if origin.session else origin.channel
-    until = None if at is None else at + MICROSECOND
+    until = None if at is None else later(at, MICROSECOND)
     where = Where(origin, ("turn",), session=origin.session, channel=room, between=(None, until))
     turns = view.fetch([match.key for match in view.newest(where, RECENT + 1)])
     return [one for one in turns if one.id != turn.id][:RECENT]

@@ -30,10 +30,10 @@ from reverie.learn.guard import LONGEST, is_statement, judge
 from reverie.learn.ingest import SEGMENTED, has_opted_out
 from reverie.learn.tags import strip_tags
 from reverie.memory import check, episodic, working
-from reverie.memory.episodic import PAUSE, Said, position
+from reverie.memory.episodic import GAP, PAUSE, Said, later, position
 from reverie.memory.language import said_words
 from reverie.memory.scope import Scope, meet
-from reverie.memory.trace import TRUST, Memory, Sighting, less_trusted
+from reverie.memory.trace import MICROSECOND, TRUST, Memory, Sighting, less_trusted
 from reverie.memory.working import State
 from reverie.models.base import Embedder
 from reverie.recall.show import shown
@@ -156,7 +156,10 @@ def new_topic(store: Store, scope: Scope, now: datetime) -> None:
         if last is None or position(last) in known:
             return []
         after = [[at.isoformat(), id] for at, id in (*known, position(last))]
-        return [State(TOPICS, place, "", {"after": after[-MARKS:]}, now)]
+        cursor = view.state(CURSOR, Scope(view.space))
+        due = conversations.waiting(cursor) | {last.id: now}
+        again = [] if cursor is None else [conversations.due_at(cursor, due)]  # or the next look would not see what closed
+        return [State(TOPICS, place, "", {"after": after[-MARKS:]}, now), *again]
 
     store.put_state(scope.space, entries)
 
@@ -249,19 +252,19 @@ def _look(
         ready = stretch[: next(lacks, len(stretch))] if embedder else stretch
         is_whole = len(ready) == len(stretch)
         said = [episodic.say(turn, vectors.get(turn.id), languages) for turn in ready]
-        is_over = is_whole and bool(stretch) and stretch[-1] is not turns[-1]
+        is_over = is_whole and bool(stretch) and (stretch[-1] is not turns[-1] or now - position(stretch[-1])[0] > GAP)
         undone = 0
         for start, stop, is_closed in episodic.cut(said, floor, marks, is_over):
             part, undone = said[start:stop], stop if is_closed else start
             same = _most_of(again, frozenset(one.turn.id for one in part))
-            due = position(part[-1].turn)[0] + PAUSE
-            if is_closed or (is_whole and now >= due):
-                if not episodic.is_worth_keeping(part):
-                    continue
-                if same is None or not conversations.is_as_told(same.memory, [one.turn for one in part], not is_closed):
-                    plans.append(Plan(part, not is_closed, same))
-            elif is_whole:
-                waiting[part[-1].turn.id] = due
+            last = position(part[-1].turn)[0]
+            is_due = is_closed or (is_whole and now >= later(last, PAUSE))
+            if is_whole and not is_closed:  # looked at after a pause, and again when nothing said next can belong to it
+                waiting[part[-1].turn.id] = later(last, GAP + MICROSECOND if is_due else PAUSE)
+            if is_due and not episodic.is_worth_keeping(part):
+                continue
+            if is_due and not (same and conversations.is_as_told(same.memory, [one.turn for one in part], not is_closed)):
+                plans.append(Plan(part, not is_closed, same))
             again = [one for one in again if one is not same]
         if not is_whole:
             waiting[stretch[undone].id] = now

@@ -37,7 +37,8 @@ from reverie.recall.show import local
 from reverie.store.base import Draft, Store, View, Where
 
 LEARNED = "learned"  # the reason of the commits that facts come in by
-BATCH = 256  # turns read at once, by rules
+BATCH, FEW = 256, 64  # turns read at once, by rules; the fewer while somebody writes
+BEHIND = 100  # turns waiting, from which on learning gives way to nobody: too many, and some are never learned from
 TEACH = 4  # turns that teach something in one commit: nobody else can write meanwhile
 LEAST = 4  # characters of a message that can teach anything (C4)
 KNOWN = 20  # facts that a model is told are known already
@@ -120,7 +121,7 @@ class Study(Background):
     ) -> None:
         self.model, self._zone_of, self._clock, self._actions = model, zone_of, clock, actions
         self._tried: set[str] = set()  # once more, after they were given up
-        self._known = Known()
+        self._known, self._is_behind = Known(), False
         super().__init__(store, is_on, background)
         if is_on and model is None:
             log.info("facts are learned by rules, in English and Spanish: no language model is configured")
@@ -157,7 +158,8 @@ class Study(Background):
 
     def _step(self, space: str) -> int:
         with self._store.reading(space) as view:
-            turns = view.waiting(1 if self.model else BATCH)
+            self._is_behind = view.live() > BEHIND
+            turns = view.waiting(1 if self.model else FEW if self._is_in_the_way() else BATCH)
             if not turns:
                 return 0
             told = _known_about(view, turns[0]) if self.model else []
@@ -178,7 +180,7 @@ class Study(Background):
             strangers = []
             self._breathe()
         if not self._background:  # else once nothing is left
-            self._known.forget()
+            self._known = Known()
         return len(turns)
 
     def _write(self, space: str, found: Sequence[_Found], strangers: Iterable[Memory]) -> None:
@@ -201,9 +203,12 @@ class Study(Background):
         if facts:
             self._actions.note_all([("memory_fact", space, fact.id, str(fact.extra.get("type"))) for fact in facts])
 
+    def _is_in_the_way(self) -> bool:
+        return not self._is_behind and super()._is_in_the_way()
+
     def _work_on(self) -> None:
         super()._work_on()
-        self._known.forget()  # nothing is held while nothing is to be done: it may be erased meanwhile
+        self._known = Known()  # nothing is held while nothing is to be done: it may be erased meanwhile
 
     def settle(self, timeout_s: float | None) -> Settled:
         """Wait until nothing is left; what was given up is tried once more, for the model may be another or mended."""
@@ -217,7 +222,15 @@ class Study(Background):
                         draft.set_job([(turn.id, turn.version) for turn in failed], "import")
             except StoreError as exc:  # health() tells of a damaged space; the others go on
                 log.warning("no %s in space %r: %s", self.task, space, exc)
-        return super().settle(timeout_s)
+        return super().settle(timeout_s) + Settled(0, sum(map(self._refused_in, self._store.spaces())) if self._is_on else 0)
+
+    def _refused_in(self, space: str) -> int:
+        """Return how many turns a model would not answer."""
+        try:
+            with self._store.reading(space) as view:
+                return view.jobs().get("failed", 0)
+        except StoreError:
+            return 0
 
     def _claims(self, turn: Memory, zone: tzinfo, known: Sequence[str]) -> tuple[Claim, ...] | None:
         text = own_words(turn.text) if turn.role == "user" else ""

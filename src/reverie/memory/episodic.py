@@ -15,7 +15,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from itertools import chain
 from math import fsum
 from typing import TYPE_CHECKING, NamedTuple
@@ -86,6 +86,11 @@ class Segment(NamedTuple):
 def position(turn: Memory) -> tuple[datetime, str]:
     """Return where a turn stands in its conversation: by when it happened, at one moment by when it was told."""
     return turn.happened_at or turn.recorded_at, turn.id
+
+
+def later(moment: datetime, by: timedelta) -> datetime:
+    """Return a moment so much later, or the last there is."""
+    return moment + min(by, datetime.max.replace(tzinfo=UTC) - moment)
 
 
 def belongs(turn: Memory) -> bool:

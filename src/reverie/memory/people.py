@@ -16,6 +16,7 @@ from reverie.errors import BadInput
 from reverie.memory.language import fold, plain
 
 MENTION = re.compile(r"<@[!&]?([^<>\s]+)>")
+_LANGUAGE = re.compile(r"[A-Za-z]{2,3}(?:[-_][A-Za-z0-9]{2,8}){0,3}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +103,13 @@ def is_zone(zone: str) -> bool:
     except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
         return False
     return True
+
+
+def check_language(language: str) -> str:
+    """Return the code of a language, with its region or script if it has one."""
+    if not _LANGUAGE.fullmatch(language):
+        raise BadInput(f"no language code: {language!r}; use an ISO code such as 'es' or 'pt-BR'")
+    return language
 
 
 def check_zone(zone: str) -> str:
