@@ -636,14 +636,14 @@ def test_a_model_that_is_down_delays_nobody_is_logged_without_text_and_learns_wh
         assert mind.settle() == Settled(0, 4)
         errors = mind.actions(100)
         assert {(action.kind, action.id, action.code) for action in errors} == {("memory_extract_error", turns[0].id, "model")}
-        assert "zq" not in repr(errors)
+        assert not any(word in repr(errors) for word in ("zqsecretwordsk", "zqowlsk"))
         model.error = None
         clock.pass_(hours=1)
         assert mind.settle() == Settled(0, 0)
         assert [texts(mind.learned(turn.id)) for turn in turns] == [[turn.text] for turn in turns]
         kinds = [action.kind for action in mind.actions(100) if action.id in {turn.id for turn in turns}]
         assert kinds.count("memory_extract_call") == 4
-        assert "zq" not in repr(mind.actions(100))
+        assert not any(word in repr(mind.actions(100)) for word in ("zqsecretwordsk", "zqowlsk"))
 
 
 def test_a_message_that_the_model_will_never_answer_is_given_up_and_the_next_is_learned() -> None:
