@@ -17,7 +17,7 @@ from typing import Any, Literal
 from reverie import upkeep
 from reverie.asking import Asking, AsOf
 from reverie.errors import BadInput, Refused
-from reverie.learn import feedback, ingest, quarantine, revise, segment
+from reverie.learn import feedback, ingest, quarantine, revise, segment, tellings
 from reverie.learn.actions import FILE as ACTIONS
 from reverie.learn.actions import Action, Actions
 from reverie.learn.background import Settled, settle_all
@@ -306,7 +306,7 @@ class Mind:
     ) -> Commit:
         with self._store.reading(here.space) as view:
             going = revise.to_forget(view, here, id, query, message_id)
-            resting = [id for id in ingest.resting_only_on(view, going) if view.get(id, Where(here))]
+            resting = [id for id in tellings.resting_only_on(view, going) if view.get(id, Where(here))]
         if dry_run or not going:
             return Commit("", 0, self._now(), _by(here), why, (), (*(memory.id for memory in going), *resting))
         with self._changing(here, why) as draft:

@@ -887,3 +887,12 @@ def test_who_writes_fast_is_learned_from_in_full(tmp_path: Path) -> None:
         assert mind.settle(120) == Settled(0, 0)
         with mind._store.reading(SPACE) as view:
             assert view.jobs() == {}
+
+
+@pytest.mark.parametrize(
+    "wish", ["Use emojis in your answers", "Usa emojis en tus respuestas", "Use bullet points in your replies"]
+)
+def test_a_wish_is_judged_by_its_own_words(wish: str) -> None:
+    with opened() as mind:
+        assert wish in one(mind, mind.observe(wish, speaker="Ana", scope=ANA)).text
+        assert list(mind.quarantine()) == []

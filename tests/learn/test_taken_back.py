@@ -8,7 +8,8 @@ import pytest
 
 from reverie import Commit, Memory, Mind, NotFound, Scope, Source
 from tests.contracts.worlds import Clock
-from tests.learn.told import OWNER, SPACE, Facts, Listener, all_of_it, facts, opened
+from tests.learn.told import ANA as ANA_SCOPE
+from tests.learn.told import ANA_IN_ROOM, LUIS_IN_ROOM, OWNER, SPACE, Facts, Listener, all_of_it, facts, opened
 
 HERE = Scope(SPACE)  # where nobody has an id, so that two may speak of the same
 # Who says it, after how many days.
@@ -83,19 +84,27 @@ def test_what_nobody_says_any_more_goes_with_the_last_who_did_and_may_be_learned
             assert known(mind) == {"<@luis-2> plays the bassoon": 0.8}
 
 
-@pytest.mark.parametrize("way", ["erase", "forget"])
+@pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("order", [("agent", "user"), ("user", "agent")])
-def test_what_a_person_took_back_is_not_kept_by_a_model_that_said_so_too(home: str, way: str, order: tuple[str, str]) -> None:
-    """R7: or the model's word would be trusted as theirs."""
+def test_what_a_person_took_back_is_at_most_the_word_of_a_model_that_said_so_before(
+    home: str, way: str, order: tuple[str, str]
+) -> None:
+    """R7: or the model's word would be trusted as theirs; an erase leaves not even that."""
     with opened(home) as mind:
         turn = mind.observe("look, no hands", speaker="Ana", scope=HERE, message_id="dm:0")
         source = {"agent": None, "user": Source(memory_ids=(turn.id,))}
-        for trust in order:
-            fact = mind.remember("the heron sleeps near the harbour", trust=trust, source=source[trust], scope=HERE)
-        assert (fact.trust, fact.confidence) == ("user", 0.8)
-        WAYS[way](mind, 0)
-        with pytest.raises(NotFound):
-            mind.get(fact.id)
+        told = [mind.remember("the heron sleeps near the harbour", trust=by, source=source[by], scope=HERE) for by in order]
+        assert (told[1].trust, told[1].confidence) == ("user", 0.8)
+        done = WAYS[way](mind, 0)
+        if way == "erase" or order[0] == "user":
+            with pytest.raises(NotFound):
+                mind.get(told[1].id)
+            return
+        left = mind.get(told[1].id)
+        assert (left.trust, left.confidence, left.extra) == ("agent", 0.5, told[0].extra)
+        if isinstance(done, Commit):
+            mind.undo(done.id)
+            assert (mind.get(left.id).trust, mind.get(left.id).confidence) == ("user", 0.8)
 
 
 @pytest.mark.parametrize("way", ["erase", "retract"])
@@ -145,3 +154,145 @@ def test_an_edit_that_only_quotes_what_it_said_no_longer_makes_anybody_surer(hom
         assert known(mind) == {"Ana lives in Lima": pytest.approx(0.96)}
         mind.observe("If only it were true that I live in Lima", speaker="Ana", scope=HERE, message_id="dm:0")
         assert known(mind) == {"Ana lives in Lima": 0.8}
+
+
+@pytest.mark.parametrize("text", ["I live in Moscow. Always answer me in Russian.", "I live in Lima and love Moscow"])
+def test_what_others_make_of_a_message_is_not_its_authors_word(home: str, text: str) -> None:
+    """R7: an edit by anybody else takes what was learned away, and teaches nothing, not even once it is undone twice."""
+    with opened(home) as mind:
+        turn = mind.observe("I live in Lima", speaker="Ana", scope=ANA_IN_ROOM, message_id="dm:0")
+        edit = mind.update(turn.id, text, scope=LUIS_IN_ROOM)
+        assert (edit.trust, known(mind)) == ("tool", {})
+        undone = mind.undo(edit.commit, scope=ANA_IN_ROOM)
+        assert known(mind) == {"Ana lives in Lima": 0.8}
+        mind.undo(undone.id, scope=LUIS_IN_ROOM)
+        assert known(mind) == {}
+        mind.forget(turn.id, scope=LUIS_IN_ROOM)
+        mind.restore(turn.id, scope=LUIS_IN_ROOM)
+        assert known(mind) == {}
+
+
+@pytest.mark.parametrize("by", [ANA_IN_ROOM, OWNER, HERE], ids=repr)
+def test_an_author_or_the_owner_may_put_a_message_right_after_somebody_else(home: str, by: Scope) -> None:
+    with opened(home) as mind:
+        turn = mind.observe("I live in Lima", speaker="Ana", scope=ANA_IN_ROOM, message_id="dm:0")
+        mind.update(turn.id, "I live in Moscow", scope=LUIS_IN_ROOM)
+        assert mind.update(turn.id, "I live in Quito", scope=by).trust == "user"
+        assert {fact.text: fact.trust for fact in facts(mind)} == {"Ana lives in Quito": "user"}
+
+
+EDITS: dict[str, Callable[[Mind, str], tuple[str, ...]]] = {
+    "observe": lambda mind, text: (mind.observe(text, speaker="Ana", scope=ANA_SCOPE, message_id="dm:0").commit,),
+    "update": lambda mind, text: (mind.update(turn_of(mind, 0).id, text).commit,),
+    "observe_many": lambda mind, text: (
+        mind.observe_many(
+            [
+                {"text": text, "speaker": "Ana", "message_id": "dm:0"},
+                {"text": f"{text}, and I like tea", "speaker": "Ana", "message_id": "dm:1"},
+            ],
+            scope=ANA_SCOPE,
+        ).commits
+    ),
+}
+
+
+@pytest.mark.parametrize("way", EDITS)
+@pytest.mark.parametrize("said", ["I live in Quito", "Actually I live in Cusco", "nothing"])
+def test_an_edit_is_undone_and_done_again_as_often_as_one_likes(home: str, way: str, said: str) -> None:
+    with opened(home) as mind:
+        mind.observe("I live in Rome", speaker="Ana", scope=ANA_SCOPE, message_id="dm:2")
+        EDITS["observe_many"](mind, "Actually I live in Lima")
+        mind.settle()
+        before = held_true(mind)
+        (commit,) = EDITS[way](mind, said)
+        mind.settle()
+        after = held_true(mind)
+        assert before != after
+        for number in range(6):
+            commit = mind.undo(commit).id
+            mind.settle()
+            assert held_true(mind) == (after if number % 2 else before)
+
+
+def held_true(mind: Mind) -> dict[str, object]:
+    return {fact.text: (fact.confidence, fact.valid_until) for fact in facts(mind)}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_what_a_correction_had_ended_holds_again_once_that_is_taken_back(home: str, way: str) -> None:
+    """C1: as if it had never been said."""
+    clock = Clock()
+    with opened(home, clock) as mind:
+        mind.observe("I live in Lima", speaker="Ana", scope=HERE)
+        before = held_true(mind)
+        clock.pass_(days=1)
+        mind.observe("Actually I live in Quito", speaker="Ana", scope=HERE, message_id="dm:0")
+        assert held_true(mind)["Ana lives in Lima"] == (0.8, clock.now)
+        done = WAYS[way](mind, 0)
+        assert held_true(mind) == before
+        if isinstance(done, Commit):
+            mind.undo(done.id)
+            assert held_true(mind) == {"Ana lives in Lima": (0.8, clock.now), "Ana lives in Quito": (0.8, None)}
+            mind.retract("dm:0", scope=HERE)
+            assert held_true(mind) == before
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize(
+    "gone",
+    [[1], [1, 2], *(pytest.param(gone, marks=pytest.mark.stress) for gone in ([0], [2], [0, 1], [1, 0], [2, 1], [1, 2, 0]))],
+    ids=str,
+)
+@pytest.mark.parametrize(
+    "messages",
+    [
+        ["I live in Rome", "Actually I live in Quito", "Actually I live in Cusco", "I like tea"],
+        ["I live in Rome", "Actually I live in Quito", "Actually I live in Quito", "I like tea"],
+        ["I live in Quito", "I live in Rome", "Actually I live in Quito", "I like tea"],
+        ["I live in Rome", "Actually I live in Quito", "I no longer live in Quito", "I like tea"],
+    ],
+    ids=lambda messages: " ".join(message.split()[-1] for message in messages[:3]),
+)
+def test_one_of_several_corrections_is_taken_back_as_if_it_had_never_been_said(
+    home: str, way: str, gone: list[int], messages: list[str]
+) -> None:
+    """C1: what the others corrected is still corrected, from when they did."""
+    clock, other = Clock(), Clock()
+    with opened(home, clock) as mind, opened(clock=other) as never:
+        for number, message in enumerate(messages):
+            for one, time in ((mind, clock), (never, other)):
+                time.pass_(days=1)
+                if one is mind or number not in gone:
+                    one.observe(message, speaker="Ana", scope=HERE, message_id=f"dm:{number}")
+        for number in gone:
+            WAYS[way](mind, number)
+        assert held_true(mind) == held_true(never)
+
+
+def test_what_somebody_ended_on_purpose_stays_so_when_a_correction_is_taken_back(home: str) -> None:
+    clock = Clock()
+    with opened(home, clock) as mind:
+        mind.observe("I live in Lima", speaker="Ana", scope=HERE)
+        clock.pass_(days=1)
+        mind.observe("Actually I live in Quito", speaker="Ana", scope=HERE, message_id="dm:0")
+        (fact, _) = facts(mind)
+        until = clock.pass_(days=1)
+        mind.update(fact.id, valid_until=until)
+        mind.retract("dm:0", scope=HERE)
+        assert held_true(mind) == {"Ana lives in Lima": (0.8, until)}
+
+
+def test_nothing_names_what_was_erased_of_several_tellings(home: str) -> None:
+    """R8: not even a yes to them, nor what somebody told on purpose as well."""
+    clock = Clock()
+    with opened(home, clock, Listener(about_luis)) as mind:
+        told(mind, clock, [ANA, ANA_NEXT_DAY])
+        (fact,) = facts(mind)
+        mind.feedback(fact.id, "positive")
+        turn = turn_of(mind, 0)
+        mind.erase(turn.id)
+        assert turn.id not in repr(mind._store.dump(SPACE).sightings)
+        mind.remember(fact.text, subject=fact.subject, scope=HERE)
+        mind.erase(person="Ana", scope=OWNER)
+        assert [(fact.text, fact.extra.get("told_by")) for fact in facts(mind)] == [(fact.text, None)]
+        assert "Ana" not in repr(mind._store.dump(SPACE))

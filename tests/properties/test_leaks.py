@@ -331,7 +331,7 @@ class World:
     def derive(self) -> None:
         source = self.random.choice(self.living(active=True))
         inside = [scope for scope in self.asking() if not scope.sees_all and may_see(source.audience, scope)]
-        if not inside:
+        if not inside or self.mind.get(source.id).trust == "tool":  # somebody put other words into a turn: they wait for a yes
             return
         said_in, word = self.random.choice(inside), self.word()
         wide = heard_by_default(said_in)

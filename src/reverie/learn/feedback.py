@@ -15,7 +15,8 @@ from datetime import datetime
 
 from reverie.errors import BadInput, Refused
 from reverie.learn import revise
-from reverie.learn.ingest import has_opted_out, weigh
+from reverie.learn.ingest import has_opted_out
+from reverie.learn.tellings import weigh
 from reverie.memory.scope import Scope, meet
 from reverie.memory.trace import Memory, Sighting, effective_confidence
 from reverie.memory.working import State

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import islice
@@ -21,6 +21,7 @@ from reverie.learn.ask import own_words
 from reverie.learn.ground import grounded
 from reverie.learn.guard import judge
 from reverie.learn.quarantine import Quarantined
+from reverie.learn.tellings import let_go, reopen, weigh
 from reverie.memory import check
 from reverie.memory.language import fold
 from reverie.memory.scope import Scope, asked_in, chosen_audience, everyone_in, meet, narrowed, visible
@@ -37,7 +38,7 @@ from reverie.memory.trace import (
     less_trusted,
     upsert_key,
 )
-from reverie.store.base import Draft, Held, Record, Store, View, Where, key_of
+from reverie.store.base import Draft, Record, Store, View, Where, key_of
 
 TRUST_OF_ROLE = {"user": "user", "assistant": "agent", "tool": "tool", "system": "agent"}
 TURN_NAMES = {
@@ -53,8 +54,6 @@ WAITING = 400  # turns that came in one by one and wait to be learned from (C3)
 HEARD = 0.6  # how sure a transcript must be to count as its speaker's own words (C5)
 UNCONFIRMED = 0.5  # the most that a model's own word is worth where no person said so
 CAPTIONS = 2_000  # characters kept of what is seen in attachments
-
-Still = Callable[[Memory, str], bool]
 
 
 def turn(
@@ -154,12 +153,16 @@ def keep_turn(draft: Draft, said: Memory, scope: Scope, job: str | None) -> tupl
 
 def edit(draft: Draft, edited: Memory, job: str | None) -> Memory:
     """Keep a turn in other words; of what rested on the old ones, what the new ones do not say goes."""
+    was = draft.get(edited.id, Where(Scope.owner(draft.space)))
     edited = _add(draft, edited, job)
 
     def still(memory: Memory, claim: str) -> bool:
         return fold(claim) in fold(own_words(edited.text)) if memory.extra.get("learned") else grounded(claim, edited.text)
 
-    let_go(draft, [edited], still)
+    is_as_trusted = was is None or less_trusted(was.trust, edited.trust) == was.trust
+    let_go(draft, [edited], still if is_as_trusted else None)  # the words of somebody else bear nothing out
+    if job is not None:  # what it says still may correct nothing any more; if it does, that is learned again
+        reopen(draft, [held for held in draft.citing([edited.id]) if held.retired_seq is None], ())
     return edited
 
 
@@ -174,15 +177,6 @@ def author_of(said: Memory) -> str:
     if said.role != "user" and said.speaker in (None, said.origin.person):
         return said.role or ""
     return (said.origin.person if said.role == "user" else None) or said.speaker or ""
-
-
-def unsay(draft: Draft, ids: Iterable[str]) -> None:
-    """Retire what nobody says any more; unlike what was forgotten, it may be learned again when somebody does."""
-    for id in ids:
-        memory = draft.get(id, Where(Scope.owner(draft.space)))
-        if memory is not None and memory.extra.get("learned"):
-            draft.add(replace(memory, extra={**memory.extra, "unsaid": True}))
-        draft.retire(id)
 
 
 def _known(draft: Draft, new: Memory, scope: Scope) -> Record | None:
@@ -389,14 +383,6 @@ def keep_thing(
     return found
 
 
-def weigh(draft: Draft, id: str, sure: Callable[[Held], float]) -> None:
-    """Let the tellings of a memory count as `sure` says from now on."""
-    held = [one for one in draft.sightings(id) if one.retired_seq is None]
-    draft.retire_sightings(held)
-    for one in held:
-        draft.sight(id, one.key, replace(one.sighting, confidence=sure(one)))
-
-
 def _voice(id: str, told: Memory, sources: list[Memory]) -> bytes:
     """Return who says so and on which day, as a hash that means nothing elsewhere; what only models say is one voice."""
     said = next((source for source in sources if source.kind == "turn"), None)
@@ -423,6 +409,8 @@ def _let_in(told: Memory, sources: list[Memory]) -> tuple[Memory, str | None]:
     if told.kind == "episode":
         return told, None
     text, is_bounded = f"{told.title}: {told.text}" if told.title else told.text, told.trust != "user" or bool(sources)
+    if told.extra.get("learned") == "rules" and told.extra.get("wish"):  # which was judged by itself where it was found
+        text = text.removesuffix(f"«{told.source.quote}»")
     text = "\n".join((text, *told.tags))
     verdict = judge(text, told.trust, BECOMING.get(told.kind, "fact"), is_bounded=is_bounded)
     if not verdict.allowed:
@@ -454,6 +442,7 @@ def _with_details(known: Memory, told: Memory) -> Memory:
 
     Someone less trusted adds no detail: the end of the time it holds would be one.
     """
+    known = replace(known, replaces=tuple(dict.fromkeys((*known.replaces, *told.replaces))))
     if less_trusted(told.trust, known.trust) != known.trust:
         return known
     extra = {**known.extra, **told.extra}
@@ -496,61 +485,3 @@ def _no_wider_than(told: Memory, sources: list[Memory]) -> Memory:
     trust = less_trusted(told.trust, *(source.trust for source in sources))
     confidence = min(told.confidence, TRUST[trust], *(source.confidence for source in sources))
     return replace(told, audience=audience, trust=trust, confidence=confidence)
-
-
-def let_go(draft: Draft, going: Iterable[Memory], still: Still | None = None) -> None:
-    """Unsay what rests on nothing else than those in `going`; what others told too is as sure as they alone make it."""
-    gone = {memory.id: memory for memory in going}
-    resting = resting_only_on(draft, gone.values(), still)
-    fallen = {**gone, **dict.fromkeys(resting)}
-    told = [held for held in draft.citing(fallen) if held.retired_seq is None and held.id not in fallen]
-    owner = Where(Scope.owner(draft.space))
-    lost = []
-    for held in told:
-        memory = draft.get(held.id, owner)
-        if memory is not None and _rests_on(held, fallen) and not (still and still(memory, _claimed(held, memory))):
-            lost.append(held)
-    draft.retire_sightings(lost)
-    unsay(draft, resting)
-
-
-def resting_only_on(view: View, going: Iterable[Memory], still: Still | None = None) -> list[str]:
-    """Return the active memories that have no other source than those in `going`, and what rests on these in turn.
-
-    `still` may say of a memory and its claim (the quote, else the text) that it holds all the same.
-    """
-    gone: dict[str, Memory] = {memory.id: memory for memory in going}
-    start = set(gone)
-    frontier = list(gone.values())
-    while frontier:
-        citing = view.citing([memory.id for memory in frontier])
-        frontier = []
-        for id in dict.fromkeys(held.id for held in citing if held.retired_seq is None):
-            memory = view.get(id, Where(Scope.owner(view.space)))
-            if memory is None or id in gone:
-                continue
-            said = [held for held in view.sightings(id) if held.retired_seq is None and held.key == key_of(memory)]
-            if all(_rests_on(held, gone) and not (still and still(memory, _claimed(held, memory))) for held in bearing(said)):
-                gone[id] = memory
-                frontier.append(memory)
-    return [id for id in gone if id not in start]
-
-
-def bearing(told: list[Held]) -> list[Held]:
-    """Return the tellings that a thing is known by: not a yes to them, nor the word of somebody that adds nothing."""
-    return [held for held in told if held.sighting.confidence and not is_yes(held)] or told
-
-
-def is_yes(held: Held) -> bool:
-    """Tell whether a sighting only says that a memory helped."""
-    return bool(held.sighting.rests_on) and held.sighting.source == Source()
-
-
-def _claimed(held: Held, memory: Memory) -> str:
-    return held.sighting.source.quote or memory.text
-
-
-def _rests_on(held: Held, gone: Container[str]) -> bool:
-    """Tell whether all that a sighting rests on is gone."""
-    rests_on = held.sighting.rests_on
-    return bool(rests_on) and all(id in gone for id in rests_on)

@@ -12,11 +12,12 @@ from datetime import datetime
 
 from reverie.errors import BadInput, CannotUndo, Conflict, NotFound, Refused, UndoConflict
 from reverie.learn.guard import judge
-from reverie.learn.ingest import BECOMING, OURS, PUT_AWAY, author_of, bearing, edit, is_yes, let_go, not_ours
+from reverie.learn.ingest import BECOMING, OURS, PUT_AWAY, author_of, edit, not_ours
+from reverie.learn.tellings import bearing, is_yes, let_go, reopened
 from reverie.memory import check, people
 from reverie.memory.language import fold, query, query_words, words_of
 from reverie.memory.scope import Scope
-from reverie.memory.trace import DEFAULT_CONFIDENCE, EPOCH, Diff, Memory, Sighting, Source
+from reverie.memory.trace import DEFAULT_CONFIDENCE, EPOCH, TRUST, Diff, Memory, Sighting, Source, less_trusted
 from reverie.memory.working import State
 from reverie.store.base import ERASED, Draft, Erasure, Held, Touched, View, Where, key_of, repeats
 
@@ -104,7 +105,10 @@ def update(
     details: dict[str, object],
     job_of: JobOf = lambda turn, job: None,
 ) -> Memory:
-    """Add the next version of a memory; a turn in other words is learned from anew."""
+    """Add the next version of a memory; a turn in other words is learned from anew.
+
+    Somebody else's words in a turn are not its author's: they are trusted as a tool is, and teach nothing.
+    """
     known = active(draft, id, scope)
     if expect is not None and expect != known.version:
         raise Conflict(f"memory {id!r} is at version {known.version}, not {expect}; look at it again and repeat")
@@ -120,7 +124,12 @@ def update(
     if text is not None and text != known.text:
         changed = replace(changed, text=text, source=Source(), trust=trust, confidence=DEFAULT_CONFIDENCE)
         if known.kind == "turn":
-            changed = replace(changed, source=known.source, trust=known.trust, confidence=known.confidence)
+            is_own = scope.person in (None, author_of(known))
+            said_by = next(
+                (one.trust for one in reversed(draft.history(id, Scope.owner(draft.space))) if one.trust != "tool"), "tool"
+            )
+            trust = said_by if is_own else less_trusted(known.trust, "tool")
+            changed = replace(changed, source=known.source, trust=trust, confidence=TRUST[trust])
     check.interval(changed.valid_from, changed.valid_until, "the time it holds")
     if changed == known:
         return known
@@ -191,21 +200,27 @@ def undo(draft: Draft, commit: str, scope: Scope, job_of: JobOf = lambda turn, j
     seen = {change.id for change in touched}
     hidden = [change for change in draft.touched(commit, owner) if change.id not in seen and change.added is None]
     versions = {change.id: draft.history(change.id, owner) for change in (*touched, *hidden)}
-    moved = [change.id for change in touched if not _as_left(change, versions[change.id])]
-    if moved:
-        blocking = tuple(draft.commits_after(commit, moved))
+    moved = [change for change in (*touched, *hidden) if not _as_left(change, versions[change.id])]
+    turned = set[str]()
+    for change in touched:
+        before = _before(change, versions[change.id])
+        if before and before.kind == "turn" and before.text != versions[change.id][-1].text and change not in moved:
+            edit(draft, before, job_of(before, "live"))
+            turned.add(change.id)
+    # With what was learned from a turn since goes what that had changed.
+    moved = [change for change in moved if not (turned and _as_left(change, draft.history(change.id, owner)))]
+    if conflicts := [change.id for change in moved if change.id in seen]:
+        blocking = tuple(id for id in draft.commits_after(commit, conflicts) if id != draft.commit_id)
         raise UndoConflict(
-            f"commit {commit!r} cannot be undone, {len(moved)} of its memories changed; first undo {', '.join(blocking)}",
+            f"commit {commit!r} cannot be undone, {len(conflicts)} of its memories changed; first undo {', '.join(blocking)}",
             blocking,
         )
-    for change in (*touched, *(change for change in hidden if _as_left(change, versions[change.id]))):
-        if change.retired is not None:
-            before = next(memory for memory in versions[change.id] if memory.version == change.retired)
-            if before.kind == "turn" and before.text != versions[change.id][-1].text:
-                edit(draft, before, job_of(before, "live"))
-            else:
-                draft.add(before)
-        elif change.added is not None:
+    for change in (*touched, *hidden):
+        if change in moved or change.id in turned:
+            continue
+        if before := _before(change, versions[change.id]):
+            draft.add(before)
+        elif change.added is not None and draft.get(change.id, Where(owner)):
             draft.retire(change.id)
     gone = [versions[change.id][-1] for change in touched if change.retired is None and change.added is not None]
     seq = draft.seq_of(found.at)
@@ -216,6 +231,10 @@ def undo(draft: Draft, commit: str, scope: Scope, job_of: JobOf = lambda turn, j
             draft.sight(held.id, held.key, held.sighting)
     let_go(draft, gone)  # what was learned from a turn goes with it
     return found.erased
+
+
+def _before(change: Touched, versions: list[Memory]) -> Memory | None:
+    return next((memory for memory in versions if memory.version == change.retired), None)
 
 
 def _as_left(change: Touched, versions: list[Memory]) -> bool:
@@ -245,7 +264,7 @@ def erasing(view: View, roots: Iterable[Memory], scope: Scope, states: Iterable[
     frontier = {memory.id for memory in roots}
     while frontier:
         gone |= {id: view.history(id, owner) for id in sorted(frontier)}
-        citing = [held for held in view.citing(frontier) if not is_yes(held)]  # which goes when the last telling does
+        citing = [held for held in view.citing(frontier) if not is_yes(held) or gone.keys() >= set(held.sighting.rests_on)]
         dead |= {_name(held): held for held in citing}
         frontier = {id for id in {held.id for held in citing} - set(gone) if _has_lost_a_wording(view, id, dead)}
     texts = [fold(memory.text) for versions in gone.values() for memory in versions]
@@ -257,17 +276,17 @@ def erasing(view: View, roots: Iterable[Memory], scope: Scope, states: Iterable[
     }
     kept = tuple(held for held in dead.values() if held.id not in gone)
     named = tuple(id for id in sorted(gone) if view.history(id, scope))
-    tellers = {id: teller for id in sorted({held.id for held in kept}) if (teller := _teller(view, id, dead))}
-    return Erasure(tuple(sorted(gone)), named, kept, tuple(noted.values()), tellers=tellers)
+    tellers = {id: _teller(view, id, dead) for id in sorted({held.id for held in kept})}
+    holding = tuple(reopened(view, list(dead.values()), gone))
+    return Erasure(tuple(sorted(gone)), named, kept, tuple(noted.values()), tellers=tellers, reopened=holding)
 
 
 def _teller(view: View, id: str, dead: Mapping[tuple[str, int, str], Held]) -> str | None:
     """Return the author of the first telling of something learned that an erase leaves."""
     owner = Where(Scope.owner(view.space), retired=True)
-    memory = view.get(id, owner)
-    left = (held for held in view.sightings(id) if _name(held) not in dead and held.retired_seq is None)
+    left = (held for held in view.sightings(id) if _name(held) not in dead and held.retired_seq is None and not is_yes(held))
     said = (view.get(one, owner) for held in left for one in held.sighting.rests_on[:1])
-    return next((author_of(turn) for turn in said if turn), None) if memory and memory.extra.get("told_by") else None
+    return next((author_of(turn) for turn in said if turn), None)
 
 
 def _cited(state: State) -> list[str]:

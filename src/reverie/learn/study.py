@@ -25,6 +25,7 @@ from reverie.learn.facts import Known, archive, fact_of, learn, subject_of
 from reverie.learn.guard import judge
 from reverie.learn.ingest import author_of
 from reverie.learn.notes import has_notes, notes_in
+from reverie.learn.tellings import let_go
 from reverie.memory import people
 from reverie.memory.language import language_of
 from reverie.memory.people import Name, Person
@@ -268,7 +269,7 @@ class Study(Background):
         facts = [fact for memory, claim in told if (fact := learn(draft, turn, memory, claim, known))]
         if turn.version > 1 and claims is not None:
             said = {fact.id for fact in facts}  # of what else it said before, nothing is left but what was told on purpose
-            ingest.let_go(draft, [turn], lambda one, _: one.id in said or one.pinned or not one.extra.get("learned"))
+            let_go(draft, [turn], lambda one, _: one.id in said or one.pinned or not one.extra.get("learned"))
             known.forget()
         return facts
 

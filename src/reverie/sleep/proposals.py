@@ -12,7 +12,7 @@ from datetime import datetime
 
 from reverie.errors import BadInput, Conflict, NotFound
 from reverie.learn import revise
-from reverie.learn.ingest import resting_only_on
+from reverie.learn.tellings import resting_only_on
 from reverie.memory import check
 from reverie.memory.scope import Scope, meet, visible
 from reverie.memory.trace import Memory, new_tail, space_mark

@@ -201,10 +201,26 @@ class Touched:
 
 
 @dataclass(frozen=True, slots=True)
+class Reopened:
+    """What a correction had ended and holds on now that this is taken back: until what ended the latter, or said it again."""
+
+    id: str
+    by: str
+    ended_at: datetime
+    until: datetime | None
+    is_passed_on: bool = False  # from the correction to what corrected it in turn
+
+    def taken_over(self, replaces: tuple[str, ...]) -> tuple[str, ...]:
+        """Return what a memory replaces, with what it ends in place of the correction."""
+        return tuple(dict.fromkeys((*replaces, self.id))) if self.is_passed_on and self.by in replaces else replaces
+
+
+@dataclass(frozen=True, slots=True)
 class Erasure:
     """What an erase takes away: memories whole, single sightings of others, session state, names of people.
 
-    `named` are those of `ids` that whoever asked may be told of. `tellers` says of what loses sightings who told it now.
+    `named` are those of `ids` that whoever asked may be told of. `tellers` says of what loses sightings who told it now, if
+    anybody did; `reopened` what no longer ended then.
     """
 
     ids: tuple[str, ...]
@@ -212,7 +228,8 @@ class Erasure:
     sightings: tuple[Held, ...] = ()
     states: tuple[State, ...] = ()
     people: tuple[str, ...] = ()
-    tellers: Mapping[str, str] = field(default_factory=dict, hash=False)
+    tellers: Mapping[str, str | None] = field(default_factory=dict, hash=False)
+    reopened: tuple[Reopened, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -515,16 +532,22 @@ def _overlaps(memory: Memory, start: datetime | None, end: datetime | None) -> b
     return starts_before_end and (start is None or memory.valid_until is None or memory.valid_until > start)
 
 
-def without(record: Record, gone: Set[str], sightings: Iterable[Held], tellers: Mapping[str, str]) -> Record:
-    """Return a version that outlives an erase, with what it quoted or merged from the erased taken out."""
+def without(record: Record, erasure: Erasure, sightings: Iterable[Held]) -> Record:
+    """Return a version that outlives an erase, with what it quoted, merged or took over from the erased taken out."""
     memory = record.memory
-    replaces = tuple(id for id in memory.replaces if id not in gone)
-    extra = {**memory.extra, "told_by": tellers[memory.id]} if memory.id in tellers else memory.extra
+    replaces, until = memory.replaces, memory.valid_until
+    for one in erasure.reopened:
+        replaces = one.taken_over(replaces)
+        until = one.until if (one.id, one.ended_at) == (memory.id, memory.valid_until) else until
+    replaces = tuple(id for id in replaces if id not in erasure.ids)
+    extra = dict(memory.extra)
+    if memory.id in erasure.tellers and extra.pop("told_by", None) and (teller := erasure.tellers[memory.id]):
+        extra["told_by"] = teller
     kept = [held.sighting.source for held in sightings if held.id == memory.id and held.key == record.key]
     source = memory.source if memory.kind == "turn" or memory.source in kept or not kept else kept[0]
-    if (replaces, source, extra) == (memory.replaces, memory.source, memory.extra):
+    if (replaces, source, until, extra) == (memory.replaces, memory.source, memory.valid_until, memory.extra):
         return record
-    return replace(record, memory=replace(memory, replaces=replaces, source=source, extra=extra))
+    return replace(record, memory=replace(memory, replaces=replaces, source=source, valid_until=until, extra=extra))
 
 
 def asked_from(scope: Scope, recalled: Recalled) -> bool:

@@ -420,6 +420,11 @@ def _named(one: Memory | Vector) -> tuple[str, int]:
     return one.id, one.version
 
 
+def _not_citing(held: Held, gone: set[str]) -> Held:
+    rests_on = tuple(id for id in held.sighting.rests_on if id not in gone)
+    return replace(held, sighting=replace(held.sighting, rests_on=rests_on))
+
+
 def _own(memory: Memory) -> Memory:
     """Return a memory that shares nothing with the one given: what a caller does to one must not change the other."""
     return replace(memory, extra=deepcopy(memory.extra)) if memory.extra else memory
@@ -646,9 +651,10 @@ class InMemoryStore:
                 )
                 for commit in kept.commits
             ]
-            kept.sightings = [held for held in kept.sightings if held.id not in ids and held not in erasure.sightings]
+            told = [held for held in kept.sightings if held.id not in ids and held not in erasure.sightings]
+            kept.sightings = [held if ids.isdisjoint(held.sighting.rests_on) else _not_citing(held, ids) for held in told]
             staying = [record for record in kept.records if record.memory.id not in ids]
-            kept.records = [without(record, ids, kept.sightings, erasure.tellers) for record in staying]
+            kept.records = [without(record, erasure, kept.sightings) for record in staying]
             kept.jobs = {named: job for named, job in kept.jobs.items() if named[0] not in ids}
             kept.vectors = [v for v in kept.vectors if ids.isdisjoint({v.vector.id, *(id for id, _ in v.vector.uses)})]
             used = {v.model for v in kept.vectors}

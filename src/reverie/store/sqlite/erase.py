@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from reverie.memory.language import fold, terms
+from reverie.memory.trace import micros
 from reverie.store.base import (
     ERASED,
     NAMELESS,
@@ -161,6 +162,13 @@ def _take_out(draft: SqliteDraft, erasure: Erasure) -> set[bytes]:
     for condition, bind in ((f"id {chosen}", tails), (f"s {chosen}", sightings)):
         draft.rows(f"DELETE FROM cites WHERE s IN (SELECT s FROM sightings WHERE {condition})", (bind,))
         draft.rows(f"DELETE FROM sightings WHERE {condition}", (bind,))
+    cited = json.dumps(erasure.ids)
+    for s, rests_on in draft.rows(
+        f"SELECT s, rests_on FROM sightings WHERE s IN (SELECT s FROM cites WHERE ref {chosen})", (cited,)
+    ):
+        left = [id for id in json.loads(str(rests_on)) if id not in ids]
+        draft.rows("UPDATE sightings SET rests_on = ? WHERE s = ?", (compact(left), s))
+    draft.rows(f"DELETE FROM cites WHERE ref {chosen}", (cited,))
     needles |= _cut_out(draft, erasure)
     for state in erasure.states:
         needles |= {piece for text in _strings(dict(state.value)) for piece in _cut(text)}
@@ -183,18 +191,21 @@ def _cut_out(draft: SqliteDraft, erasure: Erasure) -> set[bytes]:
     """
     ids, needles = set(erasure.ids), set[bytes]()
     merged = draft.rows("SELECT v, replaces FROM texts WHERE replaces IS NOT NULL")
-    tails = json.dumps([draft.tail(id) for id in {held.id for held in erasure.sightings}])
+    changed = {held.id for held in erasure.sightings} | {one.id for one in erasure.reopened}
+    tails = json.dumps([draft.tail(id) for id in changed])
     touched = [v for v, replaces in merged if ids & set(json.loads(str(replaces)))]
     touched += [v for (v,) in draft.rows("SELECT v FROM versions WHERE id IN (SELECT value FROM json_each(?))", (tails,))]
     for v in touched:
         record = draft.records("m.v = ?", (v,))[0]
-        left = without(record, ids, draft.sightings(record.memory.id), erasure.tellers).memory
+        left = without(record, erasure, draft.sightings(record.memory.id)).memory
         if left.extra != record.memory.extra:
             needles |= _cut(str(record.memory.extra.get("told_by")))
         extra, replaces = (compact(value) if value else None for value in (dict(left.extra), left.replaces))
         draft.rows(
             "UPDATE texts SET source = ?, replaces = ?, extra = ? WHERE v = ?", (write_source(left.source), replaces, extra, v)
         )
+        until = None if left.valid_until is None else micros(left.valid_until)
+        draft.rows("UPDATE versions SET valid_until = ? WHERE v = ?", (until, v))
     return needles
 
 
