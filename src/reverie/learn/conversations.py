@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from itertools import chain
 from typing import NamedTuple
 
 from reverie.learn.ingest import has_opted_out
@@ -109,14 +108,17 @@ def untold(view: View) -> list[str]:
 def touched(view: View, cursor: State | None, now: datetime) -> dict[Stream, Touched]:
     """Return the conversations in which something changed or falls due."""
     turns: Iterable[Memory | None] = _all_turns(view)
+    found: dict[Stream, Touched] = {}
     if cursor is not None and ERASED not in view.reasons_since(seq := int(str(cursor.value["seq"]))):
         last, is_turn = str(cursor.value.get("last", "")), everything(view.space, "turn", retired=True)
         changed = view.changed_between(seq, view.last_seq(), Scope.owner(view.space))
         old = [id for id in changed if id <= last]
         if last and len(old) <= MANY:
             ids = dict.fromkeys([*old, *(id for id, due in waiting(cursor).items() if due <= now)])
-            turns = chain((view.get(id, is_turn) for id in ids), _all_turns(view, last) if len(changed) > len(old) else ())
-    found: dict[Stream, Touched] = {}
+            turns = (view.get(id, is_turn) for id in ids)
+            for origin, audience, at in view.said_after(last) if len(changed) > len(old) else ():
+                stream = Stream(working.place_of(origin), audience)
+                found[stream] = Touched(min(at, found[stream].first) if stream in found else at, [])
     streams = Streams()
     for turn in turns:
         if turn is not None:
@@ -127,9 +129,9 @@ def touched(view: View, cursor: State | None, now: datetime) -> dict[Stream, Tou
     return found
 
 
-def _all_turns(view: View, after: str | None = None) -> Iterator[Memory]:
+def _all_turns(view: View) -> Iterator[Memory]:
     turns = everything(view.space, "turn", retired=True)
-    page = view.scan(turns, after, MANY)
+    page = view.scan(turns, limit=MANY)
     while page:
         yield from page
         page = view.scan(turns, page[-1].id, MANY)

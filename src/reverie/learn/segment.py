@@ -96,8 +96,7 @@ def write_episodes(
             plans: list[Plan] = []
             going: list[Known] = []
             for stream, what in conversations.touched(view, cursor, now).items():
-                _look(view, stream, what, embedder, now, plans, going, waiting)
-                pause()
+                _look(view, stream, what, embedder, now, plans, going, waiting, pause)
             told = [(plan, _told_before(view, plan.said) if has_model else NOT_ASKED) for plan in plans]
             last = conversations.last_id(view)
         made = []
@@ -238,7 +237,7 @@ def _summary(said: Sequence[Said], notes: Sequence[str], place: Scope, now: date
 
 def _look(
     view: View, stream: Stream, what: Touched, embedder: Embedder | None, now: datetime,
-    plans: list[Plan], going: list[Known], waiting: dict[str, datetime],
+    plans: list[Plan], going: list[Known], waiting: dict[str, datetime], pause: Callable[[], object],
 ) -> None:  # fmt: skip
     """Add what is to be written of a conversation, which episodes go, and which turns to come back to and when."""
     turns, stays, again = conversations.load(view, stream, what)
@@ -251,7 +250,10 @@ def _look(
         lacks = (n for n, turn in enumerate(stretch) if turn.id not in vectors and now - turn.recorded_at < PATIENCE)
         ready = stretch[: next(lacks, len(stretch))] if embedder else stretch
         is_whole = len(ready) == len(stretch)
-        said = [episodic.say(turn, vectors.get(turn.id), languages) for turn in ready]
+        said = []
+        for turn in ready:
+            said.append(episodic.say(turn, vectors.get(turn.id), languages))
+            pause()
         is_over = is_whole and bool(stretch) and (stretch[-1] is not turns[-1] or now - position(stretch[-1])[0] > GAP)
         undone = 0
         for start, stop, is_closed in episodic.cut(said, floor, marks, is_over):

@@ -294,6 +294,9 @@ class View(Protocol):
     def reasons_since(self, seq: int) -> set[str]:
         """Return the reasons of the commits after `seq`."""
 
+    def said_after(self, id: str) -> list[tuple[Scope, Scope, datetime]]:
+        """Return where active turns with greater ids were said and to whom, each place with the first moment of one."""
+
     def history(self, id: str, scope: Scope) -> list[Memory]:
         """Return the versions of a memory that `scope` sees, oldest first."""
 

@@ -172,6 +172,14 @@ class InMemoryView:
         }
         return [kept.id for kept in reversed(self._kept.commits) if kept.seq in later]
 
+    def said_after(self, id: str) -> list[tuple[Scope, Scope, datetime]]:
+        first: dict[tuple[Scope, Scope], datetime] = {}
+        for memory in (record.memory for record in self._kept.records if record.retired_seq is None):
+            if memory.kind == "turn" and memory.id > id:
+                place, at = (memory.origin, memory.audience), memory.happened_at or memory.recorded_at
+                first[place] = min(at, first.get(place, at))
+        return [(*place, at) for place, at in first.items()]
+
     def reasons_since(self, seq: int) -> set[str]:
         return {commit.why for commit in self._kept.commits if commit.seq > seq}
 

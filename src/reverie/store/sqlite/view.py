@@ -161,6 +161,16 @@ class SqliteView:
         )
         return [self.full("c", row[0]) for row in rows]
 
+    def said_after(self, id: str) -> list[tuple[Scope, Scope, datetime]]:
+        rows = self.rows(
+            "SELECT o.channel, o.session, o.person, a.channel, a.session, a.person, min(ifnull(m.happened, c.at))"
+            " FROM versions m JOIN commits c ON c.seq = m.added_seq JOIN scopes o ON o.n = m.origin"
+            " JOIN scopes a ON a.n = m.audience WHERE m.id > ? AND m.kind = 'turn' AND m.retired_seq IS NULL"
+            " GROUP BY m.origin, m.audience",
+            (self.tail(id),),
+        )
+        return [(_scope(self.space, *row[:3]), _scope(self.space, *row[3:6]), from_micros(row[6])) for row in rows]
+
     def reasons_since(self, seq: int) -> set[str]:
         return {row[0] for row in self.rows("SELECT DISTINCT why FROM commits WHERE seq > ?", (seq,))}
 
