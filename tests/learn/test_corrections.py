@@ -81,6 +81,11 @@ def test_a_correction_ends_what_it_corrects(before: str, correction: str) -> Non
         ("I'm vegan", "Actually I'm diabetic"),
         ("I work at Acme", "Actually I don't work at Globex"),
         ("Soy de Lima", "En realidad nací en Cusco"),
+        ("I'm allergic to peanuts, shrimp and milk", "I'm no longer allergic to milk"),
+        ("Soy alérgica al polen y a los gatos", "Ya no soy alérgica al polen"),
+        ("I live in Berlin", "I moved to Lima in the nineties"),
+        ("I live in Berlin", "I moved to Spain for two months last summer"),
+        ("Vivo en Madrid", "Me mudé a Lima cuando era niña"),
     ],
 )
 def test_nothing_else_is_ended_nor_anything_without_a_word_of_correction(before: str, after: str) -> None:

@@ -292,7 +292,7 @@ class _Listening:
             rule.topic,
             rule.about_speaker,
             rule.confidence,
-            rule.corrects,
+            rule.corrects and not self._is_bygone(place),
             rule.is_wish,
             slot=self._slot(rule.slot.format_map(parts)),
             language=self.grammar.language,
@@ -333,6 +333,11 @@ class _Listening:
             for date in dates
             if date.end - date.start > timedelta(hours=1) or date.start.date() != self.at.date()
         ]
+
+    def _is_bygone(self, place: int) -> bool:
+        """Tell whether the sentence goes on about what was so once: who moved in the nineties may have moved since."""
+        stop = _STOP.search(self.seen, place)
+        return self.grammar.bygone().search(self.seen, place, stop.start() if stop else len(self.seen)) is not None
 
     def _own_words(self, seen: str) -> str:
         """Return the message with what others wrote, and code, blanked out."""

@@ -34,6 +34,7 @@ SUBJECTS = 64  # about whom facts are held in memory while a backlog is worked o
 
 _BEING = frozenset({"is", "has", "es", "esta"})  # verbs that say too little to be searched by
 _DENIES = frozenset({"not", "no", "never", "nunca", "tampoco"})
+_SEVERAL = re.compile(r"\b(?:and|or|y|e|o|ni)\b|&")
 _FIRST_PERSON = frozenset({"i", "my", "me", "yo", "mi", "user", "usuario"})
 
 log = logging.getLogger(__name__)
@@ -274,8 +275,10 @@ def _says(text: str, had: frozenset[str], over: str, speaker: str) -> bool:
     """Tell whether a fact says what is over: all of its words in any of their forms, and that of the same person."""
     if had & _DENIES or re.search(rf"(?:\b{re.escape(speaker)}|user)'s\b|\bdel? (?:{re.escape(speaker)}|usuario)\b", text):
         return False
-    forms = {form for variants in said_words(text).values() for form in variants}
-    said = said_words(over)
+    own, said = said_words(text), said_words(over)
+    forms, named = {form for variants in own.values() for form in variants}, {form for some in said.values() for form in some}
+    if _SEVERAL.search(text) and any(named.isdisjoint(some) for word, some in own.items() if word not in fold(speaker)):
+        return False  # one of several things is over; which others are not, the fact does not say
     return bool(said) and words_of(over) & _BEING <= had and all(not forms.isdisjoint(variants) for variants in said.values())
 
 

@@ -89,6 +89,7 @@ class Grammar:
     wish_ends: Made
     timely: Made  # words without which no time is told; looking for one takes longer than all the rest
     vague: Made
+    bygone: Made  # what was long ago, for a while or in play
     known: Made
     slots: dict[str, str]
     irregular: dict[str, str]
