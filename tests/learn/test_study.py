@@ -879,6 +879,7 @@ def test_what_a_model_refused_is_counted_when_all_is_settled() -> None:
         assert mind.settle() == Settled(0, 1), "it was asked twice, and is left alone"
 
 
+@pytest.mark.stress  # who is faster depends on the machine
 def test_who_writes_fast_is_learned_from_in_full(tmp_path: Path) -> None:
     """C3: learning gives way to whoever writes, but not so far that jobs are dropped."""
     with opened(tmp_path, background=True) as mind:
